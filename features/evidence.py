@@ -1,0 +1,56 @@
+"""Named columns that the factors are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was observed of n memories, one named column each.
+
+    Parameters
+    ----------
+    names
+        E column names.
+    values
+        float32[n, E]; finite, except that a column of NaN says that this evidence was not to be had
+        (no encoder, no declared goals, no log). A factor that meets NaN does without.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+    _where: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise ValueError(f"evidence of shape {self.values.shape} does not fit {len(self.names)} names")
+        object.__setattr__(self, "_where", {name: i for i, name in enumerate(self.names)})
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        """float32[n]; the column ``name``. Raises ValueError for a name that is none."""
+        if name not in self._where:
+            raise ValueError(f"no evidence column {name!r}; the columns are {', '.join(self.names)}")
+        return self.values[:, self._where[name]]
+
+    def has(self, name: str) -> bool:
+        """True when the column was observed (no NaN in its first row; columns are NaN as a whole)."""
+        column = self[name]
+        return len(column) == 0 or not bool(np.isnan(column[0]))
+
+    @classmethod
+    def stack(cls, parts: Sequence[Evidence] | Iterable[Evidence]) -> Evidence:
+        """The rows of all parts below one another; all must have the same columns."""
+        parts = list(parts)
+        if not parts:
+            raise ValueError("nothing to stack: no evidence given")
+        if any(p.names != parts[0].names for p in parts):
+            raise ValueError("evidence with different columns cannot be stacked; observe it in one run")
+        return cls(parts[0].names, np.concatenate([p.values for p in parts]))
