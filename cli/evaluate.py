@@ -1,0 +1,57 @@
+"""``memvalue evaluate``: the table of ``fit`` for a model that exists."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memvalue.cli.exits import told
+from memvalue.cli.options import Cache, Data, Debug, Json, Limit, Model, NoCache, cache_folder, names, shares
+from memvalue.cli.output import print_report
+from memvalue.cli.progress import ProgressBar
+
+
+def evaluate(
+    model: Model,
+    data: Data = "simulated",
+    budgets: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Shares of turns in the table.")
+    ] = None,
+    token_budgets: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Shares of tokens in the table.")
+    ] = None,
+    splits: Annotated[int | None, typer.Option(help="Half-and-half splits [default: 20].")] = None,
+    split_kind: Annotated[
+        str | None,
+        typer.Option(metavar="paper|grouped", help="grouped: no session on both sides [default: paper]."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the rivals' fits and the bootstrap.")] = None,
+    policies: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Rivals in the table [default: all].")
+    ] = None,
+    limit: Limit = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Judge MODEL beside the roster's policies on a data set; nothing of MODEL is refitted."""
+    with told(debug), ProgressBar() as bar:
+        from memvalue.configs import EvaluateConfig, read_config
+        from memvalue.eval.evaluate_job import evaluate_job
+
+        given = {
+            "model": model,
+            "data": data,
+            "budgets": shares(budgets, "--budgets"),
+            "token_budgets": shares(token_budgets, "--token-budgets"),
+            "splits": splits,
+            "split_kind": split_kind,
+            "seed": seed,
+            "policies": names(policies),
+            "limit": limit,
+            "cache": cache_folder(cache, no_cache),
+        }
+        report = evaluate_job(read_config(EvaluateConfig, None, given), bar)
+    print_report(report, json)

@@ -1,0 +1,92 @@
+"""``memvalue fit``: a data set in, a fitted value model and an honest table out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memvalue.cli.exits import told
+from memvalue.cli.options import Cache, Debug, Json, Limit, NoCache, cache_folder, names, shares
+from memvalue.cli.output import print_report
+from memvalue.cli.progress import ProgressBar
+
+
+def fit(
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="Data set, e.g. longmemeval:PATH.json [default: simulated]."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Where the model goes [default: model.onnx].")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="linear|mlp", help="Kind of model [default: linear].")
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Shares of turns in the table, e.g. 0.05,0.1,0.3.")
+    ] = None,
+    token_budgets: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Shares of tokens in the table.")
+    ] = None,
+    fit_budgets: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Shares that the weights are fitted for.")
+    ] = None,
+    splits: Annotated[int | None, typer.Option(help="Half-and-half splits [default: 20].")] = None,
+    split_kind: Annotated[
+        str | None,
+        typer.Option(metavar="paper|grouped", help="grouped: no session on both sides [default: paper]."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the fits and the bootstrap [default: 0].")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="none|static|minilm|st:NAME", help="Embeddings as evidence [default: none]."),
+    ] = None,
+    regime: Annotated[
+        str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
+    ] = None,
+    definition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Definition of the factors [default: default].")
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Policies in the table [default: all].")
+    ] = None,
+    limit: Limit = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.yaml", help="Settings, or a preset's name; options given here win."),
+    ] = None,
+    track: Annotated[str | None, typer.Option(metavar="URI", help="MLflow store; off by default.")] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Fit a value model, judge it and its rivals on held-out cases, and export it."""
+    with told(debug), ProgressBar() as bar:
+        from memvalue.configs import FitConfig, read_config
+        from memvalue.eval.fit_job import fit_job
+
+        given = {
+            "data": data,
+            "out": out,
+            "model": model,
+            "budgets": shares(budgets, "--budgets"),
+            "token_budgets": shares(token_budgets, "--token-budgets"),
+            "fit_budgets": shares(fit_budgets, "--fit-budgets"),
+            "splits": splits,
+            "split_kind": split_kind,
+            "seed": seed,
+            "encoder": encoder,
+            "regime": regime,
+            "definition": definition,
+            "policies": names(policies),
+            "limit": limit,
+            "track": track,
+        }
+        settings = read_config(FitConfig, config, given)
+        if cache is not None or no_cache or settings.cache is None:
+            settings = settings.model_copy(update={"cache": cache_folder(cache, no_cache)})
+        result = fit_job(settings, bar)
+    print_report(result.report, json)

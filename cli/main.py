@@ -1,0 +1,29 @@
+"""The command ``memvalue``."""
+
+from __future__ import annotations
+
+import typer
+
+from memvalue.cli.data import data_app
+from memvalue.cli.encoder import encoder_app
+from memvalue.cli.evaluate import evaluate
+from memvalue.cli.fit import fit
+from memvalue.cli.inspect import inspect
+from memvalue.cli.score import score
+
+app = typer.Typer(
+    help=(
+        "Learn what an agent's memory is worth keeping.\n\n"
+        "Exit codes: 0 done, 1 unexpected, 2 wrong usage, bad input or a missing extra, 130 Ctrl-C."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(fit)
+app.command()(evaluate)
+app.command()(score)
+app.command()(inspect)
+app.add_typer(encoder_app, name="encoder")
+app.add_typer(data_app, name="data")

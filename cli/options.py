@@ -1,0 +1,63 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
+Data = Annotated[str, typer.Option("--data", metavar="SPEC", help="Data set, e.g. longmemeval:PATH.json.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N cases.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache", metavar="DIR", help="Evidence cache [default: the user's cache folder]."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the evidence cache.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An exported model, model.onnx.")]
+
+
+def cache_folder(cache: Path | None, no_cache: bool) -> Path | None:
+    """Where evidence is cached: what was asked for, else the user's cache folder.
+
+    Raises
+    ------
+    ValueError
+        When a folder is given together with ``--no-cache``.
+    """
+    if no_cache:
+        if cache is not None:
+            raise ValueError("--cache and --no-cache contradict each other; give one of them")
+        return None
+    if cache is not None:
+        return cache
+    from memvalue.features.cache import default_cache_dir
+
+    return default_cache_dir()
+
+
+def shares(text: str | None, option: str) -> tuple[float, ...] | None:
+    """``0.05,0.1`` or ``5%,10%`` as numbers; None stays None.
+
+    Raises
+    ------
+    ValueError
+        When a part is not a number.
+    """
+    if text is None:
+        return None
+    values = []
+    for part in text.split(","):
+        number = part.strip()
+        try:
+            values.append(float(number[:-1]) / 100 if number.endswith("%") else float(number))
+        except ValueError:
+            raise ValueError(f"{option}: {number!r} is not a share; write e.g. 0.05,0.1,0.3") from None
+    return tuple(values)
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """``a,b`` as names without blanks; None stays None."""
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,544 @@
+"""Judging policies on held-out cases: the paper's resampled halves, or any other splits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from memvalue.data.splits import paper_splits
+from memvalue.eval.bench import Bench
+from memvalue.eval.measures import MEASURES, SIMULATED, judge
+from memvalue.eval.policy import FixedScores, Inapplicable, Policy
+from memvalue.eval.report import Report
+from memvalue.eval.statistics import RESAMPLES, Resampling, holm, mean_without_nan
+from memvalue.features.names import FACTORS
+
+if TYPE_CHECKING:
+    from memvalue.features.encoder import Encoder
+
+#: Shares of memories, and of tokens, that are kept (issue 2; .3 is the paper's).
+BUDGETS: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+TOKEN_BUDGETS: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+#: At 30 % LongMemEval measures style, so the figures to look at are these (factors.md).
+HEADLINE: tuple[float, ...] = (0.05, 0.1)
+
+#: Splits of the paper's protocol (arXiv 2606.12945).
+SPLITS = 20
+
+#: Names of the linear model fitted by CMA-ES, and of the convex fit (it may go on: ``pairwise_logistic``).
+#: Where both are in a table it says whether they tie.
+MAIN, CONVEX = "linear", "pairwise"
+
+#: Measures that are compared with the main policy.
+_COMPARED = ("turns", "tokens", "source_controlled")
+
+#: (done, total, label), called in the main process.
+Progress = Callable[[int, int, str], None]
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+#: Turn budgets and token budgets.
+Budgets = tuple[Sequence[float], Sequence[float]]
+
+
+@dataclass
+class _Sheet:
+    """All held-out results of one policy: measure → float64[S, C, B], NaN where a case was not held out."""
+
+    regime: str
+    learned: bool
+    values: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
+    refused: str = ""
+
+
+def run_protocol(
+    bench: Bench,
+    policies: Sequence[Policy],
+    *,
+    splits: int | Sequence[Split] = SPLITS,
+    budgets: Sequence[float] = BUDGETS,
+    token_budgets: Sequence[float] = TOKEN_BUDGETS,
+    seed: int = 0,
+    main: str = MAIN,
+    kind: str | None = None,
+    question_encoder: Encoder | None = None,
+    resamples: int = RESAMPLES,
+    progress: Progress | None = None,
+    jobs: int = 1,
+) -> Report:
+    """Fit each policy on one half of the cases, judge it on the other, many times over.
+
+    Per split and budget a policy's figure is its mean over the test half's cases; the table gives mean and
+    standard deviation (divisor S) of that over the splits. Intervals and comparisons resample cases: a case
+    counts with its mean over the splits in which it was held out, never with one in which it was fitted on.
+    Every policy is scored on a view without labels. Rules are scored once.
+
+    Parameters
+    ----------
+    bench
+        C cases with labels.
+    policies
+        Uniquely named.
+    splits
+        How many of the paper's, or (train, test) case numbers: ``grouped_splits``, a frozen manifest.
+    budgets, token_budgets
+        Shares in (0, 1].
+    seed
+        Of the bootstrap. The paper's splits have fixed seeds of their own (``random.Random(100 + i)``).
+    main
+        The policy that all others are compared with, at each budget, corrected by Holm over the policies.
+    kind
+        What the report calls the splits; ``paper`` by default when they are, else ``given``.
+    question_encoder
+        For the similarity to the question that oracle policies are told; lexical when None.
+    resamples
+        Of the bootstrap.
+    progress
+        Called after each fit or rule.
+    jobs
+        Processes that fit and judge at once. The result does not depend on it.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        For doubled names, an unknown main policy, budgets outside (0, 1], splits that share cases, or scores
+        that are not one finite number a memory.
+    """
+    _check(policies, budgets, token_budgets, main)
+    notes: list[str] = []
+    schedule = _schedule(bench, splits)
+    both = (budgets, token_budgets)
+    sheets = _collect(bench, policies, schedule, both, question_encoder, notes, progress, jobs)
+    rng = np.random.default_rng(seed)
+    summary = _Summary(bench, both, rng, resamples)
+    comparisons = summary.compare(sheets, main)
+    weights = _weights(bench, sheets, main, notes)
+    notes += _remarks(bench, sheets, comparisons, main)
+    return Report(
+        data={
+            "spec": bench.spec,
+            "digest": bench.digest,
+            "cases": bench.cases,
+            "memories": len(bench),
+            "needed": int(bench.needed.sum()),
+            "types": {k: int(np.sum(np.array(bench.kinds) == k)) for k in sorted(set(bench.kinds))},
+        },
+        protocol={
+            "splits": len(schedule),
+            "budgets": [float(b) for b in budgets],
+            "token_budgets": [float(b) for b in token_budgets],
+            "headline": [b for b in HEADLINE if b in budgets],
+            "seed": seed,
+            "kind": kind or ("paper" if isinstance(splits, int) else "given"),
+            "main": main,
+            "resamples": resamples,
+            "regime": bench.regime,
+            "encoder": bench.encoder,
+            "definition": bench.definition,
+        },
+        policies=summary.records(sheets),
+        comparisons=comparisons,
+        weights=weights,
+        notes=notes,
+    )
+
+
+def evaluate_fixed(
+    bench: Bench, scores: Mapping[str, ArrayLike], policies: Sequence[Policy] = (), **options: Any
+) -> Report:
+    """The same table for scores that exist already: a loaded model, another system.
+
+    Parameters
+    ----------
+    bench
+        C cases with N memories.
+    scores
+        Row name → float[N]. The first one is the main policy unless ``main`` says otherwise.
+    policies
+        Others to stand beside it.
+    options
+        As for :func:`run_protocol`.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing to judge; and as for :func:`run_protocol`.
+    """
+    fixed = [FixedScores(name, column) for name, column in scores.items()]
+    if not fixed:
+        raise ValueError("evaluate_fixed needs at least one column of scores")
+    return run_protocol(bench, [*fixed, *policies], **{"main": fixed[0].name, **options})
+
+
+def _check(
+    policies: Sequence[Policy], budgets: Sequence[float], token_budgets: Sequence[float], main: str
+) -> None:
+    names = [p.name for p in policies]
+    doubled = sorted({n for n in names if names.count(n) > 1})
+    if doubled:
+        raise ValueError(f"policies need unique names; given twice: {', '.join(doubled)}")
+    if main not in names:
+        raise ValueError(
+            f"the main policy {main!r} is not among {', '.join(names) or 'the policies: none given'}"
+        )
+    if not len(budgets):
+        raise ValueError("give at least one budget in turns, such as 0.1")
+    for b in (*budgets, *token_budgets):
+        if not 0.0 < b <= 1.0:
+            raise ValueError(f"a budget is a share in (0, 1], got {b}; write 0.3 for 30 %")
+
+
+def _schedule(bench: Bench, splits: int | Sequence[Split]) -> list[Split]:
+    if isinstance(splits, int):
+        if splits < 1:
+            raise ValueError(f"splits must be 1 or more, got {splits}")
+        if bench.cases == 1:  # no half to train on; rules and ready models can still be judged
+            return [(np.empty(0, np.int64), np.zeros(1, np.int64))] * splits
+        return paper_splits(bench.cases, splits)
+    schedule = [(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64)) for a, b in splits]
+    if not schedule:
+        raise ValueError("no split was given; pass how many, or a list of (train, test) case numbers")
+    for number, (train, test) in enumerate(schedule):
+        both = np.concatenate([train, test])
+        if len(both) and not (both.min() >= 0 and both.max() < bench.cases):
+            raise ValueError(f"split {number} names case {both.max()}, the bench has {bench.cases}")
+        if len(np.unique(both)) < len(both):
+            raise ValueError(f"split {number} has a case twice, or both in training and in test")
+    return schedule
+
+
+def _collect(
+    bench: Bench,
+    policies: Sequence[Policy],
+    schedule: list[Split],
+    budgets: Budgets,
+    question_encoder: Encoder | None,
+    notes: list[str],
+    progress: Progress | None,
+    jobs: int,
+) -> dict[str, _Sheet]:
+    """A sheet a policy, in the given order; policies that the data cannot serve are noted and left out."""
+    oracle: Bench | None = None
+    if any(p.regime == "oracle" for p in policies):
+        try:
+            oracle = bench.open_to_oracle(question_encoder)
+        except ValueError as problem:
+            notes.append(f"no oracle ceiling: {problem}")
+    served = [p for p in policies if p.regime != "oracle" or oracle is not None]
+    learners = [p for p in served if p.learns]
+    sheets = {p.name: _Sheet(p.regime, p.learns) for p in served}
+    total = len(served) - len(learners) + len(learners) * len(schedule)
+    done = 0
+
+    def finished(name: str) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total, name)
+
+    held = np.zeros((len(schedule), bench.cases, 1), dtype=bool)
+    for s, (_, test) in enumerate(schedule):
+        held[s, test] = True
+    for policy in served:
+        if policy.learns:
+            continue
+        seen = oracle if policy.regime == "oracle" and oracle is not None else bench
+        try:
+            found = judge(seen, _scores(policy, seen), *budgets)
+        except Inapplicable as reason:
+            sheets[policy.name].refused = str(reason)
+        else:
+            # A rule is the same in every split: shown for the cases that the split holds out.
+            sheets[policy.name].values = {m: np.where(held, v[None], np.nan) for m, v in found.items()}
+            if policy.weights is not None:
+                sheets[policy.name].weights.append(policy.weights)
+        finished(policy.name)
+    for s, name, judged in _learned(bench, oracle, learners, schedule, budgets, jobs):
+        sheet = sheets[name]
+        if isinstance(judged, str):
+            sheet.refused = judged
+        else:
+            for measure, values in judged.values.items():
+                shape = (len(schedule), bench.cases, values.shape[-1])
+                sheet.values.setdefault(measure, np.full(shape, np.nan))[s, schedule[s][1]] = values
+            if judged.weights is not None:
+                sheet.weights.append(np.asarray(judged.weights, dtype=np.float64))
+        finished(name)
+    notes += [f"{name} left out: {sheet.refused}" for name, sheet in sheets.items() if sheet.refused]
+    return {name: sheet for name, sheet in sheets.items() if not sheet.refused}
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One learner on one test half: measure → float64[test cases, B], and the weights that it learned."""
+
+    values: dict[str, NDArray[np.float64]]
+    weights: NDArray[np.float64] | None
+
+
+#: Split number, policy, and the outcome or why there is none.
+_Outcome = tuple[int, str, _Judged | str]
+
+
+def _learned(
+    bench: Bench,
+    oracle: Bench | None,
+    learners: Sequence[Policy],
+    schedule: list[Split],
+    budgets: Budgets,
+    jobs: int,
+) -> Iterator[_Outcome]:
+    """The learners' outcomes, one split after the other, so that a half is laid out once for all of them."""
+    if not learners:
+        return
+    benches = {"blind": bench} if oracle is None else {"blind": bench, "oracle": oracle}
+    if jobs == 1:
+        for s in range(len(schedule)):
+            yield from _split(benches, learners, s, schedule[s], budgets)
+        return
+    from joblib import Parallel, delayed
+
+    # A process is sent the bench once a chunk: few chunks, or sending costs more than fitting.
+    chunks = np.array_split(np.arange(len(schedule)), min(len(schedule), 2 * abs(jobs)))
+    runs = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_several)(benches, learners, [(s, schedule[s]) for s in chunk.tolist()], budgets)
+        for chunk in chunks
+    )
+    for run in runs:
+        yield from run
+
+
+def _several(
+    benches: dict[str, Bench], learners: Sequence[Policy], pairs: list[tuple[int, Split]], budgets: Budgets
+) -> list[_Outcome]:
+    return [outcome for s, pair in pairs for outcome in _split(benches, learners, s, pair, budgets)]
+
+
+def _split(
+    benches: dict[str, Bench], learners: Sequence[Policy], s: int, pair: Split, budgets: Budgets
+) -> Iterator[_Outcome]:
+    """Fit every learner on one training half and judge it on the test half."""
+    halves = {
+        regime: (bench.take(pair[0]), bench.take(pair[1]))
+        for regime, bench in benches.items()
+        if any(p.regime == regime for p in learners)
+    }
+    for policy in learners:
+        train, test = halves[policy.regime]
+        if not train.cases:
+            yield (
+                s,
+                policy.name,
+                "a fit needs a training half, and one case leaves none; bring two cases or more",
+            )
+            continue
+        try:
+            fitted = policy.fit(train)
+            judged = _Judged(judge(test, _scores(fitted, test), *budgets), fitted.weights)
+        except Inapplicable as reason:
+            yield s, policy.name, str(reason)
+        else:
+            yield s, policy.name, judged
+
+
+def _scores(policy: Policy, bench: Bench) -> NDArray[np.float64]:
+    scores = np.asarray(policy.score(bench.blind()), dtype=np.float64)
+    if scores.shape != (len(bench),):
+        raise ValueError(f"{policy.name} gave scores of shape {scores.shape}, expected ({len(bench)},)")
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise ValueError(f"{policy.name} gave memory {row} the score {scores[row]}; scores must be finite")
+    return scores
+
+
+class _Summary:
+    """Turns sheets into the numbers of a report. Resamples are drawn once for each set of cases."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        budgets: Budgets,
+        rng: np.random.Generator,
+        resamples: int,
+    ) -> None:
+        self._kinds = np.array(bench.kinds, dtype=object)
+        self._needed = np.bincount(bench.case_of[bench.needed], minlength=bench.cases).astype(np.float64)
+        self._keys = [f"{b:g}" for b in budgets[0]]
+        self._token_keys = [f"{b:g}" for b in budgets[1]]
+        self._seed = int(rng.integers(2**63))
+        self._resamples = resamples
+        self._drawn: dict[bytes, Resampling] = {}
+
+    def _resampling(self, cases: NDArray[np.bool_]) -> Resampling:
+        key = np.packbits(cases).tobytes()
+        if key not in self._drawn:
+            # Seeded by the set of cases, so that no figure depends on which others were asked for.
+            rng = np.random.default_rng([self._seed, *np.flatnonzero(cases).tolist()])
+            self._drawn[key] = Resampling(int(cases.sum()), rng, self._resamples)
+        return self._drawn[key]
+
+    def records(self, sheets: dict[str, _Sheet]) -> dict[str, dict[str, Any]]:
+        """Each policy's record. Sections that the data cannot fill are empty."""
+        out: dict[str, dict[str, Any]] = {name: {"regime": sheet.regime} for name, sheet in sheets.items()}
+        if not sheets:
+            return out
+        for measure in MEASURES:
+            found = [sheet.values.get(measure) for sheet in sheets.values()]
+            values = np.stack([v for v in found if v is not None]) if found[0] is not None else None
+            keys = self._token_keys if measure == "tokens" else self._keys
+            self._fill(out, (measure,), values, keys)
+            if measure == "turns":
+                self._fill(out, ("micro",), values, keys, weights=np.maximum(self._needed, 1.0))
+            elif measure == "tokens":
+                self._types(out, np.stack([s.values["turns"] for s in sheets.values()]))
+        return out
+
+    def _types(self, out: dict[str, dict[str, Any]], turns: NDArray[np.float64]) -> None:
+        types = sorted(set(self._kinds))
+        for record in out.values():
+            record["by_type"] = {}
+        for kind in types if types != [""] else []:
+            self._fill(out, ("by_type", kind), turns, self._keys, cases=self._kinds == kind)
+
+    def _fill(
+        self,
+        out: dict[str, dict[str, Any]],
+        place: tuple[str, ...],
+        values: NDArray[np.float64] | None,
+        keys: list[str],
+        cases: NDArray[np.bool_] | None = None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Budget → mean, std, ci at ``place`` in each record.
+
+        ``values`` are float64[P, S, C, B] in the order of the records; ``cases`` bool[C] chooses some and
+        ``weights`` float64[C] weighs them. All policies are held out on the same cases, so one resampling
+        serves them all.
+        """
+        if values is not None and cases is not None:
+            values = np.where(cases[:, None], values, np.nan)
+        empty = values is None or bool(np.isnan(values).all())
+        table: list[dict[str, Any]] = [{} for _ in out]
+        if values is not None and not empty:
+            by_split = mean_without_nan(values, 2, None if weights is None else weights[:, None])
+            mean = mean_without_nan(by_split, 1)
+            std = np.sqrt(mean_without_nan((by_split - mean[:, None]) ** 2, 1))
+            by_case = mean_without_nan(values, 1)
+            usable = np.asarray(~np.isnan(by_case).any(axis=(0, 2)))
+            columns = by_case[:, usable].transpose(1, 0, 2).reshape(int(usable.sum()), -1)
+            found = self._resampling(usable).bca(columns, None if weights is None else weights[usable])
+            low, high = found.low.reshape(mean.shape), found.high.reshape(mean.shape)
+            table = [
+                {
+                    key: {"mean": mean[p, b], "std": std[p, b], "ci": [low[p, b], high[p, b]]}
+                    for b, key in enumerate(keys)
+                }
+                for p in range(len(values))
+            ]
+        for record, cells in zip(out.values(), table, strict=True):
+            for step in place[:-1]:
+                record = record[step]
+            record[place[-1]] = cells
+
+    def compare(self, sheets: dict[str, _Sheet], main: str) -> list[dict[str, Any]]:
+        """The main policy against each blind one, at every budget of the compared measures."""
+        if main not in sheets:
+            return []
+        rivals = [n for n, s in sheets.items() if n != main and s.regime == sheets[main].regime]
+        rows: list[dict[str, Any]] = []
+        for measure in _COMPARED:
+            if not rivals or measure not in sheets[main].values:
+                continue
+            keys = self._token_keys if measure == "tokens" else self._keys
+            ours = mean_without_nan(sheets[main].values[measure], 0)
+            usable = np.asarray(~np.isnan(ours).any(axis=1))
+            if not usable.any():
+                continue
+            theirs = np.stack([mean_without_nan(sheets[n].values[measure], 0) for n in rivals], axis=1)
+            gaps = ours[usable][:, None, :] - theirs[usable]  # [cases, rivals, budgets]
+            found = self._resampling(usable).bca(gaps.reshape(len(gaps), -1))
+            shape = gaps.shape[1:]
+            value, low, high, p = (a.reshape(shape) for a in (found.value, found.low, found.high, found.p))
+            for b, key in enumerate(keys):
+                adjusted = holm(p[:, b])
+                for r, rival in enumerate(rivals):
+                    rows.append(
+                        {
+                            "main": main,
+                            "policy": rival,
+                            "measure": measure,
+                            "budget": key,
+                            "difference": value[r, b],
+                            "ci": [low[r, b], high[r, b]],
+                            "p": p[r, b],
+                            "p_holm": adjusted[r],
+                            "significant": bool(adjusted[r] < 0.05),
+                        }
+                    )
+        return rows
+
+
+def _weights(
+    bench: Bench, sheets: dict[str, _Sheet], main: str, notes: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Mean and central 95 % over the splits of the main policy's weights.
+
+    A main policy that is learned but weighs nothing (the MLP) is stood in for by the linear one, with a note.
+    """
+    if main not in sheets:
+        return {}
+    chosen = main
+    if not sheets[main].weights and sheets[main].learned and MAIN in sheets:
+        chosen = MAIN
+        notes.append(f"{main} has no weights; those shown are of {MAIN}")
+    if not sheets[chosen].weights:
+        return {}
+    table = np.stack(sheets[chosen].weights)
+    low, high = np.percentile(table, [2.5, 97.5], axis=0)
+    return {
+        factor: {
+            "mean": table[:, i].mean(),
+            "ci": [low[i], high[i]],
+            "informed": bool(bench.informed[i]),
+        }
+        for i, factor in enumerate(FACTORS)
+    }
+
+
+def _remarks(
+    bench: Bench,
+    sheets: dict[str, _Sheet],
+    comparisons: list[dict[str, Any]],
+    main: str,
+) -> list[str]:
+    """What a reader of the table has to know."""
+    notes = []
+    if bench.source is None or not (bench.source == SIMULATED).any():
+        notes.append("no source labels: source-controlled figures are left out")
+    blind = [FACTORS[i] for i in np.flatnonzero(~bench.informed)]
+    if blind:
+        notes.append(f"this data cannot inform {', '.join(blind)}: any weight there is the prior's")
+    if not bench.needed.any():
+        notes.append("no memory of this data is labelled as needed: nothing can be judged")
+    if main not in sheets:
+        notes.append(f"the main policy {main!r} could not be judged, so nothing is compared")
+    for row in comparisons:
+        headline = row["measure"] == "turns" and float(row["budget"]) in HEADLINE
+        low, high = row["ci"]
+        if row["policy"].startswith(CONVEX) and headline and not np.isnan(low):
+            verdict = "ties" if low <= 0.0 <= high else ("falls behind" if low > 0 else "beats")
+            notes.append(
+                f"the convex fit {verdict} {'CMA-ES' if main == MAIN else main} at "
+                f"{100 * float(row['budget']):g} % of turns: {main} − {row['policy']} = "
+                f"{row['difference']:+.3f} [{low:+.3f}, {high:+.3f}]"
+            )
+    return notes

@@ -1,0 +1,284 @@
+"""The runtime's value model: one ONNX file, loaded once, asked in microseconds."""
+
+from __future__ import annotations
+
+import copy
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import ArrayLike, NDArray
+
+from memvalue.features.names import DEFINITION_VERSION, FACTORS
+from memvalue.serve.decision import Decision
+from memvalue.serve.errors import ModelError
+from memvalue.serve.verify import INPUTS, MAX_BYTES, OUTPUTS, inspect_model
+
+#: How far a golden row may be off: float32 rounding between processors, with room; a changed weight moves
+#: more.
+GOLDEN_RELATIVE = 1e-5
+GOLDEN_ABSOLUTE = 1e-5
+
+#: Lowest and highest value that an optional input may have, and what it means.
+_RANGES: dict[str, tuple[float, float, str]] = {
+    "age_days": (0.0, np.inf, "days since it was said, 0 or more"),
+    "uses": (0.0, np.inf, "deliberate uses, 0 or more"),
+    "relevance": (0.0, np.inf, "relevance to the query, 0 or more"),
+    "use_strength": (-1.0, 1.0, "recent use from -1 (faded) through 0 (unknown) to 1 (fresh)"),
+    "harm": (0.0, 1.0, "recent harm from 0 to 1"),
+    "machine": (0.0, 1.0, "1 for a turn of the assistant, a tool or the system"),
+}
+
+
+class ValueModel:
+    """A loaded value model. Make one with :meth:`load`; it may be shared between threads.
+
+    Attributes
+    ----------
+    factors
+        Names of the seven factors, in the order of the columns.
+    digest
+        SHA-256 of the file's content.
+    """
+
+    factors: tuple[str, ...] = FACTORS
+
+    def __init__(self, session: ort.InferenceSession, metadata: dict[str, Any], digest: str) -> None:
+        self._session = session
+        self._metadata = metadata
+        self.digest = digest
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> ValueModel:
+        """Read, check and load a model file.
+
+        Parameters
+        ----------
+        path
+            A file written by ``memvalue fit`` or ``train.export``.
+        verify
+            Require the content digest, this package's factor definitions and the golden rows. Without, only
+            the structure is checked: for looking at a model, not for deciding with it.
+
+        Raises
+        ------
+        ModelError
+            With the reason, when the file is missing or is not a sound value model.
+        """
+        name = os.fspath(path)
+        try:
+            return cls.from_bytes(_read(Path(name)), verify=verify)
+        except ModelError as error:
+            raise ModelError(error.reason, name) from error.__cause__
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, verify: bool = True) -> ValueModel:
+        """As :meth:`load`, from the content of a file."""
+        file = inspect_model(data, digest=verify)
+        version = file.metadata["definition_version"]
+        if verify and version != DEFINITION_VERSION:
+            raise ModelError(
+                f"the model was fitted on factor definitions {version!r}, this package computes "
+                f"{DEFINITION_VERSION!r}; fit it anew or install the matching memvalue"
+            )
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # errors come as exceptions; nothing is printed
+        try:
+            # The fallback would retry on the same provider and print to stdout.
+            session = ort.InferenceSession(
+                data, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
+        except Exception as error:  # onnxruntime's exceptions share no base class but Exception
+            raise ModelError(f"onnxruntime cannot load it: {_first_line(error)}") from None
+        model = cls(session, file.metadata, file.digest)
+        if verify:
+            model._check_golden()
+        return model
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A copy of what the file says about itself: data, fit, calibration, metrics, golden rows."""
+        return copy.deepcopy(self._metadata)
+
+    @property
+    def kind(self) -> str:
+        """``linear`` or ``mlp``."""
+        return str(self._metadata["kind"])
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weight of each factor; empty for a network, which has none."""
+        found = {name: self._metadata["weights"][name].get("weight") for name in FACTORS}
+        return {name: float(weight) for name, weight in found.items() if weight is not None}
+
+    def value(self, factors: ArrayLike, *, machine: ArrayLike | None = None) -> NDArray[np.float32]:
+        """float32[n] in [0, 1]: what each memory is worth keeping.
+
+        Parameters
+        ----------
+        factors
+            float[n, 7] in [0, 1], or float[7] for one memory, in the order of :attr:`factors`.
+        machine
+            bool[n]; matters only to a model with a role offset.
+
+        Raises
+        ------
+        ValueError
+            For another shape, NaN, or a factor outside [0, 1].
+        """
+        table = _table(factors)
+        feeds = {"factors": table}
+        if machine is not None:
+            feeds["machine"] = _column("machine", machine, len(table))
+        found: NDArray[np.float32] = self._session.run(["value"], feeds)[0]
+        return found
+
+    def decide(
+        self,
+        factors: ArrayLike,
+        *,
+        age_days: ArrayLike | None = None,
+        uses: ArrayLike | None = None,
+        relevance: ArrayLike | None = None,
+        use_strength: ArrayLike | None = None,
+        harm: ArrayLike | None = None,
+        machine: ArrayLike | None = None,
+    ) -> Decision:
+        """All decisions about n memories.
+
+        Every input but ``factors`` is optional; each is n numbers, or one for all. What is left out is
+        neutral: passing the neutral number gives the same bits.
+
+        Parameters
+        ----------
+        factors
+            As in :meth:`value`.
+        age_days
+            Days since it was said, ≥ 0 (neutral 1).
+        uses
+            Deliberate uses, ≥ 0 (neutral 0). Being retrieved is not a use.
+        relevance
+            Relevance to the query, ≥ 0 (neutral 1); what ``rank_score`` multiplies.
+        use_strength
+            Recency of use in [−1, 1] (neutral 0); moves ``rank_score`` by at most ±5 %.
+        harm
+            Recent harm in [0, 1] (neutral 0); moves ``rank_score`` down, to −9 % at 1.
+        machine
+            The turn is not a person's (neutral 0); matters only to a model with a role offset.
+
+        Raises
+        ------
+        ValueError
+            For a wrong length, NaN, or a number outside its range.
+        """
+        table = _table(factors)
+        feeds = {"factors": table}
+        given = {
+            "age_days": age_days,
+            "uses": uses,
+            "relevance": relevance,
+            "use_strength": use_strength,
+            "harm": harm,
+            "machine": machine,
+        }
+        for name, column in given.items():
+            if column is not None:
+                feeds[name] = _column(name, column, len(table))
+        return Decision(*self._session.run(list(OUTPUTS), feeds))
+
+    def __repr__(self) -> str:
+        return f"ValueModel({self.kind}, digest={self.digest[:12]})"
+
+    def _check_golden(self) -> None:
+        golden = self._metadata["golden"]
+        edges = np.array(self._metadata["tier_edges"])
+        feeds = {name: np.array(golden["inputs"][name], dtype=np.float32) for name in INPUTS}
+        try:
+            found = dict(zip(OUTPUTS, self._session.run(list(OUTPUTS), feeds), strict=True))
+        except Exception as error:  # as above: a graph that loads may still fail on its shapes
+            raise ModelError(f"the golden rows cannot be run: {_first_line(error)}") from None
+        for name in OUTPUTS:
+            want = np.array(golden["outputs"][name], dtype=np.float64)
+            got = np.asarray(found[name], dtype=np.float64)
+            if got.shape != want.shape:
+                raise ModelError(f"output {name!r} has shape {got.shape} on {len(want)} golden rows")
+            off = ~np.isclose(got, want, rtol=GOLDEN_RELATIVE, atol=GOLDEN_ABSOLUTE)
+            if name == "depth":
+                # A value on an edge may fall to either side of it.
+                value = np.array(golden["outputs"]["value"])
+                off &= np.abs(value[:, None] - edges).min(axis=1) > GOLDEN_ABSOLUTE
+            if off.any():
+                row = int(off.argmax())
+                raise ModelError(
+                    f"golden row {row} is not reproduced: {name} is {got[row]:.7g}, "
+                    f"the file says {want[row]:.7g}"
+                )
+
+
+def _read(path: Path) -> bytes:
+    """Content of a regular file of at most MAX_BYTES."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        raise ModelError("there is no such file") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ModelError("this is a directory, not a model file")
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError("this is not a regular file")
+    if status.st_size > MAX_BYTES:
+        raise ModelError(
+            f"the file has {status.st_size} bytes, more than the {MAX_BYTES} that a value model may have"
+        )
+    try:
+        with path.open("rb") as handle:
+            return handle.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(f"cannot be read ({error.strerror})") from None
+
+
+def _table(factors: ArrayLike) -> NDArray[np.float32]:
+    """float32[n, 7], contiguous, in [0, 1]."""
+    try:
+        table = np.asarray(factors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(f"factors must be numbers in a [n, {len(FACTORS)}] table") from None
+    if table.ndim == 1:
+        table = table[None, :]
+    if table.ndim != 2 or table.shape[1] != len(FACTORS):
+        raise ValueError(
+            f"factors must be [n, {len(FACTORS)}] in the order {', '.join(FACTORS)}; "
+            f"got shape {np.shape(factors)}"
+        )
+    # One comparison each, false for NaN as well.
+    if table.size and not (table.min() >= 0.0 and table.max() <= 1.0):
+        row, column = np.argwhere(~((table >= 0.0) & (table <= 1.0)))[0]
+        raise ValueError(
+            f"factors[{row}, {column}] ({FACTORS[column]}) is {table[row, column]}; a factor lies in [0, 1]"
+        )
+    return np.ascontiguousarray(table)
+
+
+def _column(name: str, values: ArrayLike, n: int) -> NDArray[np.float32]:
+    """float32[n] within the input's range; one number stands for all."""
+    low, high, meaning = _RANGES[name]
+    try:
+        column = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers: {meaning}") from None
+    if column.ndim == 0:
+        column = np.full(n, column, dtype=np.float32)
+    if column.shape != (n,):
+        raise ValueError(f"{name} must be one number or {n}, one a memory; got shape {column.shape}")
+    if n and not (np.isfinite(column).all() and column.min() >= low and column.max() <= high):
+        row = int(np.argmin(np.isfinite(column) & (column >= low) & (column <= high)))
+        raise ValueError(f"{name}[{row}] is {column[row]}; it is {meaning}")
+    return np.ascontiguousarray(column)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
