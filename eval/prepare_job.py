@@ -32,15 +32,15 @@ class Setting:
     regime
         ``batch`` or ``online``.
     described
-        ``name`` of the definition, ``encoder`` and ``regime`` as the user named them: what a model's metadata
-        carries, and what :meth:`of_model` reads back.
+        The definition's ``name`` and switches, ``encoder`` and ``regime`` as the user named them: what a model's
+        metadata carries, and what :meth:`of_model` reads back.
     """
 
     definition: Definition
     encoder: Encoder | None
     regime: Literal["batch", "online"]
     cache: EvidenceCache | None
-    described: dict[str, str]
+    described: dict[str, Any]
 
     @classmethod
     def named(cls, definition: str, encoder: str, regime: str, cache: Path | None = None) -> Setting:
@@ -57,12 +57,13 @@ class Setting:
 
         if regime not in REGIMES:
             raise ValueError(f"unknown regime {regime!r}; one of {', '.join(REGIMES)}")
+        switches = Definition.named(definition)
         return cls(
-            definition=Definition.named(definition),
+            definition=switches,
             encoder=load_encoder(encoder),
             regime=cast(Literal["batch", "online"], regime),
             cache=None if cache is None else EvidenceCache(cache),
-            described={"name": definition, "encoder": encoder, "regime": regime},
+            described={**switches.as_dict(), "encoder": encoder, "regime": regime},
         )
 
     @classmethod
@@ -80,7 +81,16 @@ class Setting:
                 "the model does not say how its factors are made; export it with `memvalue fit`, or compute "
                 "the factors yourself and call memvalue.serve.ValueModel"
             )
-        return cls.named(str(stored["name"]), str(stored["encoder"]), str(stored["regime"]), cache)
+        made = cls.named(str(stored["name"]), str(stored["encoder"]), str(stored["regime"]), cache)
+        if made.described != stored:
+            differing = sorted(
+                k for k in {*made.described, *stored} if made.described.get(k) != stored.get(k)
+            )
+            raise ValueError(
+                f"the model's definition {stored['name']!r} is not this package's: {', '.join(differing)} differ; "
+                "fit the model anew"
+            )
+        return made
 
     def bench(self, dataset: Dataset, progress: Progress | None = None) -> Bench:
         """``dataset`` laid out with this setting's factors."""
@@ -94,12 +104,12 @@ class Setting:
         )
 
 
-def labelled(progress: Progress | None, label: str) -> Callable[[int, int], None] | None:
-    """``progress`` as a verb without labels calls it: ``(done, total)``."""
+def labelled(progress: Progress | None, label: str) -> Callable[..., None] | None:
+    """``progress`` under one label, whether the verb that calls it gives a label of its own or none."""
     if progress is None:
         return None
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int, _: str = "") -> None:
         progress(done, total, label)
 
     return tell

@@ -127,7 +127,8 @@ class Tokens:
         later = earlier + steps
         inside = later < len(self.sentence)
         earlier, later = earlier[inside], later[inside]
-        return later[self.sentence[earlier] == self.sentence[later]]
+        found: Ints = later[self.sentence[earlier] == self.sentence[later]]
+        return found
 
 
 def tokenise(texts: Sequence[str]) -> Tokens:
@@ -231,7 +232,8 @@ def _beyond_ascii(buffer: Bytes, lower: Bytes, letters: Bools, digits: Bools, up
         digits[lead[here] + j] = is_digit[here]
         here &= changes
         lower[lead[here] + j] = (packed[here] >> np.uint32(8 * j)) & np.uint32(0xFF)
-    return lead[(classes & _EMOJI) != 0]
+    found: Ints = lead[(classes & _EMOJI) != 0]
+    return found
 
 
 def _classify(char: str) -> tuple[int, int]:

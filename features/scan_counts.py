@@ -131,7 +131,8 @@ class Counter:
         bullet = _BULLET[first] & _GAP[second]
         short = _CLOSE[second] & _GAP[third]
         item = _DIGIT[first] & (short | (_DIGIT[second] & _CLOSE[third] & _GAP[fourth]))
-        return at[bullet | item]
+        found: Ints = at[bullet | item]
+        return found
 
     def _words(self) -> None:
         t = self.tokens
@@ -225,8 +226,8 @@ class Counter:
         at = at[at > 0]
         number = at - 1
         close = t.is_number[number] & (t.start[at] - t.end[number] <= 1)
-        number = number[close & (t.sentence[number] == t.sentence[at])]
-        return number
+        found: Ints = number[close & (t.sentence[number] == t.sentence[at])]
+        return found
 
     def _shaped(self) -> tuple[Ints, Ints]:
         """Numbers of the shapes of dates and of times of day, in ASCII digits."""
@@ -269,7 +270,8 @@ class Counter:
         dated |= ok1 & t.is_number[one]
         dated |= ok2 & self.has(one, "_ordinals") & t.is_number[two]
         dated |= ok3 & self.has(two, "_ordinals") & t.is_number[three]
-        return at[dated]
+        found: Ints = at[dated]
+        return found
 
     def _valence(self) -> None:
         t, valence = self.tokens, self.lexicon.valence
