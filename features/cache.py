@@ -1,21 +1,18 @@
 """A folder of computed evidence: one file a key, written whole or not at all, checked when read.
 
-A file is ``MAGIC`` (7 bytes), the layout's number (1 byte), SHA-256 of the rest (32 bytes), and an
-uncompressed ``.npz``. Nothing is ever unpickled. Whatever is not exactly that is reported, removed and
-computed anew.
+Files are those of :mod:`memvalue.features.packed`; nothing is ever unpickled. Whatever is not exactly such a
+file is reported, removed and computed anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import io
 import itertools
 import logging
 import os
 import re
 import time
-import zipfile
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -24,13 +21,14 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from memvalue.features.packed import pack, unpack
+
 MAGIC = b"MVEVID\n"
 #: Number of the layout; files of another are computed anew.
 LAYOUT = 1
 #: An unfinished file of a process that was killed is swept up after this many seconds.
 STALE_SECONDS = 3600.0
 
-_HEADER = len(MAGIC) + 1 + hashlib.sha256().digest_size
 _KEY = re.compile(r"[0-9a-f]{8,128}")
 _log = logging.getLogger(__name__)
 
@@ -184,34 +182,8 @@ def _source(module: ModuleType | str) -> tuple[str, bytes]:
 
 
 def _pack(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    for name, array in arrays.items():
-        if not name.isidentifier():
-            raise ValueError(f"the array name {name!r} is no identifier")
-        if np.asarray(array).dtype.hasobject:
-            raise ValueError(
-                f"the array {name!r} holds Python objects; only plain numbers and text are cached"
-            )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    body = buffer.getvalue()
-    return MAGIC + bytes([LAYOUT]) + hashlib.sha256(body).digest() + body
+    return pack(arrays, MAGIC, LAYOUT)
 
 
 def _unpack(blob: bytes) -> dict[str, NDArray[np.generic]]:
-    if not blob.startswith(MAGIC) or len(blob) < _HEADER:
-        raise ValueError("not a file of this cache, or cut short")
-    if blob[len(MAGIC)] != LAYOUT:
-        raise ValueError(f"layout {blob[len(MAGIC)]} instead of {LAYOUT}")
-    body = memoryview(blob)[_HEADER:]
-    if hashlib.sha256(body).digest() != blob[len(MAGIC) + 1 : _HEADER]:
-        raise ValueError("its content does not match its SHA-256")
-    # The digest guards against accidents, not against malice: sizes are checked before they are believed.
-    with zipfile.ZipFile(io.BytesIO(body)) as archive:
-        for member in archive.infolist():
-            if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(body):
-                raise ValueError("a member is compressed or larger than the file")
-    with np.load(io.BytesIO(body), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    return unpack(blob, MAGIC, LAYOUT)

@@ -35,7 +35,11 @@ def combine(evidence: Evidence, definition: Definition) -> NDArray[np.float32]:
 
 def informed(evidence: Evidence, definition: Definition) -> NDArray[np.bool_]:
     """bool[7]; False for a factor that does not vary over these memories, so that no fit can weigh it."""
-    factors = combine(evidence, definition)
+    return varying(combine(evidence, definition))
+
+
+def varying(factors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """bool[7]; which of the columns of float32[n, 7] hold more than one value."""
     if len(factors) < 2:
         return np.zeros(factors.shape[1], dtype=bool)
     return np.asarray(np.ptp(factors, axis=0) > 0.0)

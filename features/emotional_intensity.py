@@ -16,9 +16,9 @@ from memvalue.features.shape import Column, saturate
 
 
 def emotional_intensity(e: Evidence, definition: Definition) -> Column:
-    """float32[n] in [0, 1): person · sat(exclamations + valence/10 + intensifiers/10, 1).
+    """float32[n] in [0, 1): person · sat(exclamations + valence/20 + intensifiers/10, 1).
 
-    A word of valence ±4 is the strongest; two plain feeling words weigh as much as half an exclamation mark.
+    A word of valence ±4 is the strongest and weighs a fifth of an exclamation mark.
     """
     felt = e["exclamations"] + 0.05 * e["absolute_valence"] + 0.1 * e["intensifiers"]
     return np.asarray(e["person"] * saturate(felt, 1.0), dtype=np.float32)

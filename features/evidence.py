@@ -18,8 +18,9 @@ class Evidence:
     names
         E column names.
     values
-        float32[n, E]; finite, except that a column of NaN says that this evidence was not to be had
-        (no encoder, no declared goals, no log). A factor that meets NaN does without.
+        float32[n, E]; finite, except that NaN says that this evidence was not to be had: for a whole column
+        (no encoder, no declared goals) or for a memory (trust, uses, harm). A factor that meets NaN does
+        without.
     """
 
     names: tuple[str, ...]
@@ -41,7 +42,7 @@ class Evidence:
         return self.values[:, self._where[name]]
 
     def has(self, name: str) -> bool:
-        """True when the column was observed (no NaN in its first row; columns are NaN as a whole)."""
+        """True when a column that is NaN as a whole or not at all was observed."""
         column = self[name]
         return len(column) == 0 or not bool(np.isnan(column[0]))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memvalue.data.consolidation import Consolidation
-from memvalue.features.combine import combine, informed
+from memvalue.features.combine import combine, varying
 from memvalue.features.definition import Definition
 from memvalue.features.encoder import Encoder
 from memvalue.features.match import Declared
@@ -53,4 +53,5 @@ def extract(
         profile=profile,
         language=language,
     )
-    return Factors(combine(evidence, definition), informed(evidence, definition))
+    factors = combine(evidence, definition)
+    return Factors(factors, varying(factors))

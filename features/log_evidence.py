@@ -6,49 +6,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memvalue.data.consolidation import Consolidation
-from memvalue.data.event import DELIBERATE_USES
+from memvalue.features.use_clock import DECAY_PER_HOUR, HARM_KINDS, HARM_PER_HOUR, fade, use_amount
 
-#: A use counts less by the hour: .995 an hour, a half-life of 5.8 days (Bizer's short clock, the better of
-#: the two for recall).
-DECAY_PER_HOUR = 0.995
-
-#: A correction demotes, and is forgotten with a half-life of about four weeks: what was wrong once and has
-#: been right since should recover.
-HARM_PER_HOUR = 0.999
-
-_HARM = frozenset({"corrected", "contradicted", "superseded"})
+#: More uses or harm than this is no different for any factor, and float32 holds it.
+_MOST = 1e30
 
 
 def log_evidence(
-    consolidation: Consolidation,
+    consolidation: Consolidation, *, online: bool = False, begun: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Uses and harm at the moment of consolidation; NaN throughout where there is no log at all.
+    """Uses and harm of each memory; NaN as long as there is no log.
 
-    Only events up to ``now`` count. Being written is not a use of itself, so the first ``written`` of a
-    memory is left out; writing it again is one.
+    Batch looks at the log at ``now``; online at the moment of the memory's own time, as a decision at write
+    time must. Only events up to that moment count (to the second, as memories are dated), and until the
+    first of them there is no log. Being written is not a use of itself, so the first ``written`` of a memory
+    is left out; writing it again is one. ``begun`` says that there was a log before these memories.
 
     Returns
     -------
     uses
-        float64[n]; Σ signal·weight·.995^hours over opened, confirmed and written again.
+        float64[n]; Σ signal·weight·.995^hours over opened and confirmed, written again Σ weight·.995^hours.
     harm
         float64[n]; Σ weight·.999^hours over corrected, contradicted and superseded.
     """
     n = len(consolidation)
-    if not consolidation.events:
-        return np.full(n, np.nan), np.full(n, np.nan)
-    uses, harm = np.zeros(n), np.zeros(n)
-    now = consolidation.now.astype("datetime64[s]").astype(np.int64)
-    written = np.zeros(n, dtype=bool)
+    uses, harm, written = [0.0] * n, [0.0] * n, [False] * n
+    logged = 0 if begun else n  # the first memory that has a log
+    now = int(consolidation.now.astype("datetime64[s]").astype(np.int64))
+    times = consolidation.times.astype("datetime64[s]").astype(np.int64)
+    moments = times.tolist() if online else [now] * n
     for event in consolidation.events:
-        hours = (int(now) - event.time.timestamp()) / 3600.0
-        if hours < 0:
+        memory, second = event.memory, event.time.timestamp()
+        if online:
+            # Known from the first memory on that is no earlier than the event and the memory it names.
+            logged = min(logged, max(memory, int(np.searchsorted(times, second // 1))))
+        elif second // 1 <= now:
+            logged = 0
+        if second // 1 > moments[memory]:
             continue
-        if event.kind in _HARM:
-            harm[event.memory] += event.weight * HARM_PER_HOUR**hours
-        elif event.kind in DELIBERATE_USES:
-            if event.kind == "written" and not written[event.memory]:
-                written[event.memory] = True
-                continue
-            uses[event.memory] += event.signal * event.weight * DECAY_PER_HOUR**hours
-    return uses, harm
+        hours = max(moments[memory] - second, 0.0) / 3600.0
+        if event.kind in HARM_KINDS:
+            harm[memory] += fade(event.weight, hours, HARM_PER_HOUR)
+        elif event.kind == "written" and not written[memory]:
+            written[memory] = True
+        else:
+            uses[memory] += fade(use_amount(event.kind, event.signal, event.weight), hours, DECAY_PER_HOUR)
+    columns = np.minimum(np.array([uses, harm], dtype=np.float64).reshape(2, n), _MOST)
+    columns[:, :logged] = np.nan
+    return columns[0], columns[1]

@@ -1,8 +1,8 @@
 """Reliability: provenance and commitment.
 
 Source: source monitoring (Johnson, Hashtroudi & Lindsay 1993).
-Uses: who said it, whether it is asserted, hedged or asked, whether it is plain talk or pasted text, whether it
-is told of the past; declared trust where given; recent corrections from the event log, which only demote.
+Uses: who said it, whether it is asserted, hedged or asked, whether it is plain talk or pasted text, whether
+it is told of the past; declared trust where given; recent corrections from the event log, which only demote.
 Range: [0, 1]; neutral value .35 for an assistant's plain statement.
 It is not truth: a firm lie is "reliable" here until an outcome says otherwise.
 """
@@ -31,6 +31,5 @@ def reliability(e: Evidence, definition: Definition) -> Column:
     said = np.where(e["person"] > 0, report, ASSISTANT * unhedged(e) * no_refusal(e))
     trust = e["trust"]
     said = np.where(np.isnan(trust), said, 0.5 * said + 0.5 * np.nan_to_num(trust))
-    if e.has("harm"):
-        said = said * np.exp(-e["harm"])
+    said = said * np.exp(-np.nan_to_num(e["harm"]))
     return np.asarray(np.clip(said, 0.0, 1.0), dtype=np.float32)

@@ -1,16 +1,16 @@
-"""What embeddings add: closeness to the session's talk, and to what other conversations said."""
+"""What embeddings add: closeness to what other conversations said."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Memories compared at once; bounds the table of similarities to about 16 MB for 4,000 memories.
-_BLOCK = 1024
+#: Rows and columns of similarities computed at once; bounds the working memory to some 50 MB for any store.
+_ROWS, _COLUMNS = 1024, 4096
 
 
 def rehearsal_similarity(
-    embedded: NDArray[np.float32],
+    embedded: NDArray[np.float64],
     sessions: NDArray[np.int64],
     person: NDArray[np.bool_],
     *,
@@ -21,22 +21,22 @@ def rehearsal_similarity(
     Parameters
     ----------
     embedded
-        float32[n, d]; unit rows (a zero row for a text with nothing to encode).
+        float64[n, d] of `unit_rows`, which makes the cosines exact and so the same in any company.
     sessions
         int64[n]; never decreasing.
     person
         bool[n]; only persons' memories are compared with.
     """
     n = len(embedded)
-    out = np.zeros(n, dtype=np.float32)
+    out = np.zeros(n)
     others = np.flatnonzero(person)
-    if not len(others):
-        return out
-    targets = embedded[others]
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, n))
-        cosine = embedded[rows] @ targets.T
-        mine, theirs = sessions[rows, None], sessions[None, others]
-        allowed = theirs < mine if online else theirs != mine
-        out[rows] = np.where(allowed, cosine, 0.0).max(axis=1)
-    return np.clip(out, 0.0, 1.0)
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        mine = sessions[rows, None]
+        for left in range(0, len(others), _COLUMNS):
+            some = others[left : left + _COLUMNS]
+            theirs = sessions[None, some]
+            allowed = theirs < mine if online else theirs != mine
+            cosine = np.where(allowed, embedded[rows] @ embedded[some].T, 0.0)
+            np.maximum(out[rows], cosine.max(axis=1), out=out[rows])
+    return np.minimum(out, 1.0).astype(np.float32)

@@ -34,6 +34,6 @@ def usage_history(e: Evidence, definition: Definition) -> Column:
         own = saturate(e["overlap"], OVERLAP_SCALE)
         topic = np.minimum(e["topic"] / TOPIC_FULL, 1.0)
         rehearsal = np.asarray(e["person"] * ((1.0 - TOPIC) * own + TOPIC * topic), dtype=np.float32)
-    if e.has("uses"):
-        return np.asarray(USES * saturate(e["uses"], 2.0) + (1.0 - USES) * rehearsal, dtype=np.float32)
-    return rehearsal
+    uses = e["uses"]
+    needed = USES * saturate(np.nan_to_num(uses), 2.0) + (1.0 - USES) * rehearsal
+    return np.where(np.isnan(uses), rehearsal, needed).astype(np.float32)
