@@ -4,6 +4,7 @@ VENV ?= .venv
 DATA ?= simulated
 OUT ?= out/model.onnx
 FIT_ARGS ?=
+BENCH_DATA ?=
 TEST_ARGS ?=
 # Further arguments of pip install, e.g. --extra-index-url for PyTorch's CPU wheels (README).
 PIP_ARGS ?=
@@ -52,8 +53,12 @@ test: lint ## lint, then the everyday tests
 test-slow: $(STAMP) ## the slow tests
 	$(BIN)/python -m pytest -m slow $(TEST_ARGS)
 
-bench: $(STAMP) ## the figures of the README
-	set -e; for job in benchmarks/bench_*.py; do echo "== $$job"; $(BIN)/python "$$job"; done
+bench: $(STAMP) ## time scan, extraction, fits, runtime, stream and history (BENCH_DATA=longmemeval:PATH)
+	@test -n "$(BENCH_DATA)" || { echo "error: name the data: make bench BENCH_DATA=longmemeval:PATH.json" >&2; exit 2; }
+	mkdir -p out
+	set -e; for job in scan extract fit runtime stream; do echo "== $$job"; OMP_NUM_THREADS=1 \
+		$(BIN)/python benchmarks/$$job.py --data '$(BENCH_DATA)' --out out/$$job.json; done
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/history.py --out out/history.json
 
 wheel: $(STAMP) ## build the distribution into dist/
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
