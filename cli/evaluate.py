@@ -30,6 +30,16 @@ def evaluate(
     policies: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Rivals in the table [default: all].")
     ] = None,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls", help="Judge also what the figures owe to the benchmark; takes some minutes more."
+        ),
+    ] = False,
+    encoders: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Encoders that the controls try, e.g. static,minilm."),
+    ] = None,
     limit: Limit = None,
     cache: Cache = None,
     no_cache: NoCache = False,
@@ -50,6 +60,8 @@ def evaluate(
             "split_kind": split_kind,
             "seed": seed,
             "policies": names(policies),
+            "controls": controls,
+            "encoders": names(encoders),
             "limit": limit,
             "cache": cache_folder(cache, no_cache),
         }

@@ -24,6 +24,13 @@ def fit(
     model: Annotated[
         str | None, typer.Option(metavar="linear|mlp", help="Kind of model [default: linear].")
     ] = None,
+    role_offset: Annotated[
+        bool | None,
+        typer.Option(
+            "--role-offset/--no-role-offset",
+            help="Fit an offset for machine turns (linear only) [default: no].",
+        ),
+    ] = None,
     budgets: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Shares of turns in the table, e.g. 0.05,0.1,0.3.")
     ] = None,
@@ -47,10 +54,18 @@ def fit(
         str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
     ] = None,
     definition: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Definition of the factors [default: default].")
+        str | None, typer.Option(metavar="NAME", help="Definition of the factors [default: auto].")
     ] = None,
     policies: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Policies in the table [default: all].")
+    ] = None,
+    controls: Annotated[
+        bool | None,
+        typer.Option("--controls/--no-controls", help="Judge also what the figures owe to the benchmark."),
+    ] = None,
+    identify: Annotated[
+        bool | None,
+        typer.Option("--identify/--no-identify", help="Say how far the data pin each weight down."),
     ] = None,
     limit: Limit = None,
     cache: Cache = None,
@@ -72,6 +87,7 @@ def fit(
             "data": data,
             "out": out,
             "model": model,
+            "role_offset": role_offset,
             "budgets": shares(budgets, "--budgets"),
             "token_budgets": shares(token_budgets, "--token-budgets"),
             "fit_budgets": shares(fit_budgets, "--fit-budgets"),
@@ -82,6 +98,8 @@ def fit(
             "regime": regime,
             "definition": definition,
             "policies": names(policies),
+            "controls": controls,
+            "identify": identify,
             "limit": limit,
             "track": track,
         }

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from memvalue.cli.audit import audit
 from memvalue.cli.data import data_app
+from memvalue.cli.decide import decide
 from memvalue.cli.encoder import encoder_app
 from memvalue.cli.evaluate import evaluate
 from memvalue.cli.fit import fit
 from memvalue.cli.inspect import inspect
 from memvalue.cli.score import score
+from memvalue.cli.simulate import simulate
+from memvalue.cli.transfer import transfer
 
 app = typer.Typer(
     help=(
@@ -25,5 +29,9 @@ app.command()(fit)
 app.command()(evaluate)
 app.command()(score)
 app.command()(inspect)
+app.command()(decide)
+app.command()(audit)
+app.command()(transfer)
+app.command()(simulate)
 app.add_typer(encoder_app, name="encoder")
 app.add_typer(data_app, name="data")

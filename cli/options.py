@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,34 @@ Cache = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the evidence cache.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An exported model, model.onnx.")]
+
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now",
+        metavar="TIME",
+        help="Moment of the decision, ISO 8601 with offset [default: the latest memory's].",
+    ),
+]
+
+
+def moment(text: str | None) -> datetime | None:
+    """``--now`` as a time in UTC; None stays None.
+
+    Raises
+    ------
+    ValueError
+        When it is not a time with an offset.
+    """
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"--now: {text!r} is not a time; write e.g. 2026-01-05T09:00:00Z") from None
+    if found.tzinfo is None:
+        raise ValueError(f"--now: {text!r} has no offset; write e.g. {text}Z")
+    return found.astimezone(UTC)
 
 
 def cache_folder(cache: Path | None, no_cache: bool) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 #: Shares of turns in the table (issue 2: 1, 2, 5, 10, 20, 30, 40, 50 %).
 TURN_BUDGETS: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -29,6 +29,9 @@ class FitConfig(BaseModel):
         Where the exported model goes.
     model
         ``linear`` (weights ≥ 0 summing to 1, fitted by CMA-ES) or ``mlp`` (7→16→16→1).
+    role_offset
+        Fit what a machine's turn gains or loses besides its factors (linear model only). It buys assistant
+        evidence at large budgets.
     fit_budgets
         Shares of turns over which the fitted objective is averaged.
     budgets, token_budgets
@@ -44,9 +47,14 @@ class FitConfig(BaseModel):
     regime
         ``batch`` (all memories are seen at consolidation) or ``online`` (only what came before each).
     definition
-        Named definition of the factors.
+        Named definition of the factors. ``auto``: ``longmemeval`` for LongMemEval, ``default`` for any
+        other data.
     policies
         Names of the policies in the table; None stands for the whole roster.
+    controls
+        Judge also what the figures owe to the benchmark, as ``memvalue evaluate --controls`` does.
+    identify
+        Say how far the data pin each weight down: profiles and a bootstrap of the fit (linear model only).
     limit
         Use the first so many cases; None for all.
     cache
@@ -60,6 +68,7 @@ class FitConfig(BaseModel):
     data: str = Field(default="simulated", min_length=1)
     out: Path = Path("model.onnx")
     model: Literal["linear", "mlp"] = "linear"
+    role_offset: bool = False
     fit_budgets: tuple[Share, ...] = FIT_BUDGETS
     budgets: tuple[Share, ...] = TURN_BUDGETS
     token_budgets: tuple[Share, ...] = TOKEN_BUDGETS
@@ -68,8 +77,10 @@ class FitConfig(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**32)
     encoder: str = Field(default="none", pattern=r"^(none|static|minilm|st:.+)$")
     regime: Literal["batch", "online"] = "batch"
-    definition: str = Field(default="default", min_length=1)
+    definition: str = Field(default="auto", min_length=1)
     policies: tuple[str, ...] | None = None
+    controls: bool = False
+    identify: bool = False
     limit: int | None = Field(default=None, ge=2)
     cache: Path | None = None
     track: str | None = None
@@ -89,9 +100,20 @@ class FitConfig(BaseModel):
             raise ValueError("is an empty list; leave the key out for the whole roster")
         return value
 
+    @model_validator(mode="after")
+    def _offset_needs_weights(self) -> FitConfig:
+        if self.role_offset and self.model != "linear":
+            raise ValueError("role_offset is fitted with the linear model; drop it or choose model linear")
+        return self
+
+    @property
+    def row(self) -> str:
+        """Name in the table of the policy that is exported."""
+        return "linear_role" if self.role_offset else self.model
+
     def digest(self) -> str:
-        """SHA-256 of the settings that can change a number (not where results, cache or tracking go)."""
+        """SHA-256 of the settings that can change the model (not where results go or what else is judged)."""
         import hashlib
 
-        settings = self.model_dump_json(exclude={"out", "cache", "track"})
+        settings = self.model_dump_json(exclude={"out", "cache", "track", "controls", "identify"})
         return hashlib.sha256(settings.encode()).hexdigest()

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memvalue.eval.prepare_job import Progress, Setting, check_policies, labelled
+from memvalue.eval.controls_job import controls_job
+from memvalue.eval.forgetting import judge_model
+from memvalue.eval.prepare_job import (
+    Progress,
+    Setting,
+    check_policies,
+    fitting_threads,
+    labelled,
+    schedule,
+)
 from memvalue.eval.protocol import evaluate_fixed
 from memvalue.eval.report import Report
 
@@ -36,13 +45,19 @@ def evaluate_job(config: EvaluateConfig, progress: Progress | None = None) -> Re
     from memvalue.data import load
     from memvalue.eval.roster import roster
     from memvalue.serve import ValueModel
+    from memvalue.train.density import value_density
 
     model = ValueModel.load(config.model)
     metadata = model.metadata
     setting = Setting.of_model(metadata, config.cache)
     names = config.policies if config.policies is not None else ("default",)
     check_policies(names)
-    bench = setting.bench(load(config.data, limit=config.limit), progress)
+    dataset = load(config.data, limit=config.limit)
+    bench = setting.bench(dataset, progress)
+    grouped = config.split_kind == "grouped"
+    plan = schedule(dataset, "grouped", config.splits) if grouped else config.splits
+    value = model.value(bench.factors, machine=~bench.person)
+    exponent = float(metadata.get("density_exponent") or 0.0)
     rivals = roster(
         names,
         bench=bench,
@@ -51,20 +66,39 @@ def evaluate_job(config: EvaluateConfig, progress: Progress | None = None) -> Re
         seed=config.seed,
         progress=labelled(progress, "embeddings"),
     )
-    report = evaluate_fixed(
-        bench,
-        {ROW: model.value(bench.factors, machine=~bench.person)},
-        rivals,
-        splits=config.splits,
-        budgets=config.budgets,
-        token_budgets=config.token_budgets,
-        seed=config.seed,
-        kind=config.split_kind,
-        question_encoder=setting.encoder,
-        progress=progress,
-    )
+    with fitting_threads(len(bench)):
+        report = evaluate_fixed(
+            bench,
+            {ROW: value},
+            rivals,
+            token_scores={ROW: value_density(value, bench.tokens, exponent)} if exponent else None,
+            splits=plan,
+            budgets=config.budgets,
+            token_budgets=config.token_budgets,
+            seed=config.seed,
+            kind=config.split_kind,
+            question_encoder=setting.encoder,
+            progress=progress,
+        )
+        if config.controls:
+            report.controls = controls_job(
+                bench,
+                dataset,
+                setting,
+                model=value,
+                splits=config.splits,
+                kind=config.split_kind,
+                seed=config.seed,
+                encoders=config.encoders,
+                progress=progress,
+            )
+    if bench.needed.any():
+        report.forgetting = judge_model(model, bench).as_dict()
     report.model = str(config.model)
     fitted_on = metadata.get("data") or {}
-    if fitted_on.get("digest") == bench.digest:
+    seen = {fitted_on.get("digest"), *(part.get("digest") for part in fitted_on.get("sets", {}).values())}
+    if bench.digest in seen:
         report.notes.insert(0, f"{config.model} was fitted on these very cases: its row is not held out")
+    if exponent:
+        report.notes.append(f"by tokens, {ROW} ranks by value / tokens^{exponent:g}, as its metadata says")
     return report

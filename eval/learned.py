@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memvalue.eval.bench import Bench, BlindBench
+from memvalue.eval.measures import source_rows
 from memvalue.eval.policy import Inapplicable, Policy, Regime
+from memvalue.features import Definition, Evidence, combine
 from memvalue.features.names import FACTORS
+from memvalue.train.density import Density, fit_density, value_density
 
 
 class FactorModel:
@@ -27,14 +30,44 @@ class FactorModel:
         no learner that it does not run.
     regime
         ``oracle`` to be fitted and scored with the question as goal anchor.
+    role_offset
+        Tell the estimator which memories are a machine's, at fit and at scoring.
+    definition
+        Compute the factors anew from the bench's evidence under this definition instead of the bench's own.
+    drop
+        Name of a factor that is held at 0, to show what it is worth.
+    density
+        Rank by value / tokens^γ where the budget is in tokens, γ fitted on the training cases.
+    source_controlled
+        Fit only among the turns of simulated users, so that being one of them earns nothing. It scores all
+        memories and needs no source labels for that.
     """
 
     learns = True
 
-    def __init__(self, name: str, make: Callable[[Bench], Any], regime: Regime = "blind") -> None:
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[Bench], Any],
+        regime: Regime = "blind",
+        *,
+        role_offset: bool = False,
+        definition: Definition | None = None,
+        drop: str | None = None,
+        density: bool = False,
+        source_controlled: bool = False,
+    ) -> None:
+        if drop is not None and drop not in FACTORS:
+            raise ValueError(f"no factor {drop!r} to drop; the factors are {', '.join(FACTORS)}")
         self.name = name
         self.regime: Regime = regime
-        self._make = make
+        self.role_offset = role_offset
+        self.definition = definition
+        self.drop = drop
+        self.density = density
+        self.source_controlled = source_controlled
+        self.found_density: Density | None = None
+        self.make = make
         self.estimator: Any = None
 
     @property
@@ -47,14 +80,54 @@ class FactorModel:
         """A copy fitted on ``train``."""
         check_labels(train, self.name)
         fitted = copy.copy(self)
-        fitted.estimator = self._make(train).fit(train.factors, train.needed, groups=train.case_of)
+        factors, roles = self._factors(train), self._roles(train)
+        fitted.estimator = self.make(train).fit(
+            factors, train.needed, groups=train.case_of, **roles, **self._mask(train)
+        )
+        if self.density:
+            value = fitted.estimator.predict(factors, **roles)
+            fitted.found_density = fit_density(value, train.tokens, train.offsets, train.needed)
         return fitted
 
     def score(self, bench: BlindBench) -> NDArray[np.float64]:
         """float64[N]; the estimator's value of each memory."""
         if self.estimator is None:
             raise ValueError(f"{self.name!r} is not fitted; call fit(train) first")
-        return np.asarray(self.estimator.predict(bench.factors), dtype=np.float64)
+        value = self.estimator.predict(self._factors(bench), **self._roles(bench))
+        return np.asarray(value, dtype=np.float64)
+
+    def token_score(self, bench: BlindBench, score: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """float64[N] for token budgets: the density of the values ``score``; None without ``density``."""
+        if self.found_density is None:
+            return None
+        return value_density(score, bench.tokens, self.found_density.exponent)
+
+    def _factors(self, bench: BlindBench) -> NDArray[np.float32]:
+        """float32[N, 7]; the bench's factors, or those of this policy's own definition."""
+        factors = bench.factors
+        if self.definition is not None:
+            if not bench.evidence_names:
+                raise Inapplicable(f"{self.name} computes its own factors; this data brings them ready-made")
+            factors = combine(Evidence(bench.evidence_names, bench.evidence), self.definition)
+        if self.drop is not None:
+            factors = factors.copy()
+            factors[:, FACTORS.index(self.drop)] = 0.0
+        return factors
+
+    def _roles(self, bench: BlindBench) -> dict[str, NDArray[np.bool_]]:
+        return {"machine": ~bench.person} if self.role_offset else {}
+
+    def _mask(self, train: Bench) -> dict[str, NDArray[np.bool_]]:
+        if not self.source_controlled:
+            return {}
+        rows = source_rows(train)
+        if rows is None:
+            raise Inapplicable(
+                f"{self.name} is fitted among simulated users' turns, and this data has no source labels"
+            )
+        if not (rows & train.needed).any():
+            raise Inapplicable(f"{self.name}: no turn of a simulated user is labelled as needed in training")
+        return {"mask": rows}
 
     def __repr__(self) -> str:
         return f"FactorModel({self.name!r})"

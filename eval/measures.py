@@ -30,6 +30,7 @@ def judge(
     scores: NDArray[np.float64],
     budgets: Sequence[float],
     token_budgets: Sequence[float],
+    token_scores: NDArray[np.float64] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Every measure that the bench's labels allow.
 
@@ -43,6 +44,8 @@ def judge(
         float64[N], finite.
     budgets, token_budgets
         Shares in (0, 1] of a case's memories (at least one), and of its tokens (maybe none).
+    token_scores
+        float64[N], finite, by which memories are ranked for token budgets; ``scores`` when None.
 
     Returns
     -------
@@ -63,7 +66,8 @@ def judge(
     if bench.announces is not None:
         out["announces"] = kept_share(scores, bench.offsets, bench.announces, budgets)
     if len(token_budgets):
-        out["tokens"] = kept_share(scores, bench.offsets, bench.needed, token_budgets, tokens=bench.tokens)
+        ranked = scores if token_scores is None else token_scores
+        out["tokens"] = kept_share(ranked, bench.offsets, bench.needed, token_budgets, tokens=bench.tokens)
     return {name: out[name] for name in MEASURES if name in out}
 
 

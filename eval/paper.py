@@ -8,9 +8,11 @@ its seven factors value alignment, task utility and usage history are constant 0
 - reliability: a role flag, 0.7 for the user and 0.4 for the assistant;
 - emotional intensity: a keyword rule of at most 0.32, of which one pattern matches almost any turn.
 
-The emotion rule is **a reconstruction**: its words and patterns are ours. What is kept is what shapes the
-ranking: its maximum, the pattern that nearly always fires, and words that the assistant uses more than the
-user does, so that ranking by it alone falls below chance.
+The emotion rule is **a reconstruction**: its words and numbers are ours. Ten forms with the known maximum
+were tried on 60 LongMemEval cases with MiniLM. Their learned figures at 30 % run from .62 to .68 (a constant:
+.66), within the sampling error of .05. Taken is the one under which the climb leans on reliability, emotion
+and self relevance together, as the paper's does; it was tied for the highest figure too, so that figure is
+not a held-out one. With static embeddings over 380 cases every form learns .78.
 
 Equal values are kept in the order of the *file* (session in the file's list, then turn), as a stable sort
 over the file does. On LongMemEval that is not chronological, and it decides the reliability row, where the
@@ -48,25 +50,24 @@ USER_RELIABILITY, OTHER_RELIABILITY = 0.7, 0.4
 #: Steps of the hill climb, and the share kept while it climbs (targets.md).
 STEPS, BUDGET = 120, 0.3
 
-#: Reconstruction; the three parts sum to the known maximum of 0.32. A "shouting" pattern that ignores case
+#: Reconstruction; the two parts sum to the known maximum of 0.32. A "shouting" pattern that ignores case
 #: matches every word of three letters: 99.8 % of LongMemEval's turns.
-_SHOUT, _SHOUT_SCORE = re.compile(r"[A-Z]{3}", re.IGNORECASE), 0.12
-_FEELING, _FEELING_SCORE = (
-    re.compile(
-        r"\b(?:love|happy|glad|great|excit(?:ed|ing)|amazing|wonderful|enjoy|proud|grateful|thrilled"
-        r"|hate|angry|sad|upset|terrible|awful|worried|afraid|anxious|frustrat(?:ed|ing)|disappointed)\b",
-        re.IGNORECASE,
-    ),
-    0.12,
+_SHOUT, _SHOUT_SCORE = re.compile(r"[A-Z]{3}", re.IGNORECASE), 0.20
+_FEELING_SCORE = 0.12
+_FEELING = re.compile(
+    r"\b(?:love[ds]?|lov(?:ing|ely)|happ(?:y|ier|iest|ily|iness)|glad|great|good|nice|excit\w+|amaz\w+"
+    r"|wonderful|awesome|fantastic|enjoy\w*|proud|grateful|thankful|thanks?|thrill\w+|fun"
+    r"|hat(?:e|ed|ing)|ang(?:ry|er)|sad\w*|upset|terribl\w+|awful|bad|worr\w+|afraid|fear\w*|anxi\w+"
+    r"|stress\w*|frustrat\w+|disappoint\w+|sorry|hurt|pain\w*|lonely)\b",
+    re.IGNORECASE,
 )
-_EXCLAIM_SCORE = 0.08
 
 
 def emotion_rule(texts: Sequence[str]) -> NDArray[np.float32]:
-    """float32[n] in {0, …, 0.32}: the paper's keyword rule, reconstructed (see the module's head)."""
-    fired = [(bool(_SHOUT.search(t)), bool(_FEELING.search(t)), "!" in t) for t in texts]
-    marks = np.asarray(fired, dtype=np.float32).reshape(-1, 3)
-    return marks @ np.array([_SHOUT_SCORE, _FEELING_SCORE, _EXCLAIM_SCORE], np.float32)
+    """float32[n] in {0, .12, .20, .32}: the paper's keyword rule, reconstructed (see the module's head)."""
+    fired = [(bool(_SHOUT.search(t)), bool(_FEELING.search(t))) for t in texts]
+    marks = np.asarray(fired, dtype=np.float32).reshape(-1, 2)
+    return marks @ np.array([_SHOUT_SCORE, _FEELING_SCORE], np.float32)
 
 
 def embed(texts: Sequence[str], encoder: Encoder, cache: EvidenceCache | None = None) -> NDArray[np.float32]:

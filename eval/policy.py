@@ -35,6 +35,11 @@ class Policy(Protocol):
         False for a rule: it is scored once over all cases. True when each split needs its own fit.
     weights
         float64[7] in the order of ``FACTORS`` once fitted, for policies that weigh the factors; else None.
+
+    A policy that ranks otherwise where the budget is in tokens has a method ``token_score(bench, score)``
+    besides: from its scores of the bench's memories it gives those for token budgets, or None to keep them.
+    One that cannot do itself justice on some data has a method ``remark(bench)``, whose text (or None) joins
+    the report's notes.
     """
 
     name: str
@@ -87,6 +92,8 @@ class FixedScores(Rule):
         Row name.
     scores
         float[N], one a memory in bench order.
+    token_scores
+        float[N] for token budgets; ``scores`` when None.
 
     Raises
     ------
@@ -94,9 +101,10 @@ class FixedScores(Rule):
         When there is not exactly one finite score a memory.
     """
 
-    def __init__(self, name: str, scores: Any) -> None:
+    def __init__(self, name: str, scores: Any, token_scores: Any = None) -> None:
         self.name = name
         self._scores = np.asarray(scores, dtype=np.float64)
+        self._token_scores = None if token_scores is None else np.asarray(token_scores, dtype=np.float64)
         if self._scores.ndim != 1:
             raise ValueError(f"the scores of {name!r} must be one column, got shape {self._scores.shape}")
 
@@ -108,3 +116,8 @@ class FixedScores(Rule):
                 "give one score a memory, in bench order"
             )
         return self._scores
+
+    def token_score(self, bench: BlindBench, score: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """float64[N] for token budgets, or None."""
+        del bench, score
+        return self._token_scores

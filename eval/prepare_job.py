@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from memvalue.data.dataset import Dataset
+from memvalue.data.splits import Split, grouped_splits, paper_splits
 from memvalue.eval.bench import Bench
 
 if TYPE_CHECKING:
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 
 REGIMES = ("batch", "online")
+
+#: Below so many memories OpenMP's threads wait for each other more than they work: trees on the 10,000
+#: memories of the embedded corpus took 5 to 7 times the processor time with two threads, on two busy cores.
+MANY_MEMORIES = 50_000
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,8 @@ class Setting:
     regime
         ``batch`` or ``online``.
     described
-        The definition's ``name`` and switches, ``encoder`` and ``regime`` as the user named them: what a model's
-        metadata carries, and what :meth:`of_model` reads back.
+        The definition's ``name`` and switches, ``encoder`` and ``regime`` as the user named them: what a
+        model's metadata carries, and what :meth:`of_model` reads back.
     """
 
     definition: Definition
@@ -87,8 +93,8 @@ class Setting:
                 k for k in {*made.described, *stored} if made.described.get(k) != stored.get(k)
             )
             raise ValueError(
-                f"the model's definition {stored['name']!r} is not this package's: {', '.join(differing)} differ; "
-                "fit the model anew"
+                f"the model's definition {stored['name']!r} is not this package's: {', '.join(differing)} "
+                "differ; fit the model anew"
             )
         return made
 
@@ -131,3 +137,27 @@ def check_policies(names: tuple[str, ...]) -> None:
             f"no policy called {', '.join(map(repr, unknown))}; rows: {', '.join(known_policies())}; "
             f"groups: {', '.join(GROUPS)}"
         )
+
+
+def schedule(dataset: Dataset, kind: str, splits: int) -> list[Split]:
+    """The splits that a setting asks for: the paper's, or halves that share no needed session.
+
+    Raises
+    ------
+    DataError
+        When the cases do not allow them.
+    """
+    return paper_splits(len(dataset), splits) if kind == "paper" else grouped_splits(dataset, splits)
+
+
+@contextmanager
+def fitting_threads(memories: int) -> Iterator[None]:
+    """One OpenMP thread for learners while the data is small; all of them from :data:`MANY_MEMORIES` on."""
+    if memories >= MANY_MEMORIES:
+        yield
+        return
+    import sklearn.ensemble  # noqa: F401  loads its OpenMP runtime, which the limit would otherwise miss
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="openmp"):
+        yield

@@ -153,7 +153,12 @@ def run_protocol(
 
 
 def evaluate_fixed(
-    bench: Bench, scores: Mapping[str, ArrayLike], policies: Sequence[Policy] = (), **options: Any
+    bench: Bench,
+    scores: Mapping[str, ArrayLike],
+    policies: Sequence[Policy] = (),
+    *,
+    token_scores: Mapping[str, ArrayLike] | None = None,
+    **options: Any,
 ) -> Report:
     """The same table for scores that exist already: a loaded model, another system.
 
@@ -165,6 +170,8 @@ def evaluate_fixed(
         Row name → float[N]. The first one is the main policy unless ``main`` says otherwise.
     policies
         Others to stand beside it.
+    token_scores
+        Row name → float[N] by which a row ranks for token budgets; a row without ranks by its ``scores``.
     options
         As for :func:`run_protocol`.
 
@@ -173,7 +180,8 @@ def evaluate_fixed(
     ValueError
         When there is nothing to judge; and as for :func:`run_protocol`.
     """
-    fixed = [FixedScores(name, column) for name, column in scores.items()]
+    others = token_scores or {}
+    fixed = [FixedScores(name, column, others.get(name)) for name, column in scores.items()]
     if not fixed:
         raise ValueError("evaluate_fixed needs at least one column of scores")
     return run_protocol(bench, [*fixed, *policies], **{"main": fixed[0].name, **options})
@@ -253,7 +261,7 @@ def _collect(
             continue
         seen = oracle if policy.regime == "oracle" and oracle is not None else bench
         try:
-            found = judge(seen, _scores(policy, seen), *budgets)
+            found = judge(seen, *_both(policy, seen, budgets))
         except Inapplicable as reason:
             sheets[policy.name].refused = str(reason)
         else:
@@ -274,7 +282,19 @@ def _collect(
                 sheet.weights.append(np.asarray(judged.weights, dtype=np.float64))
         finished(name)
     notes += [f"{name} left out: {sheet.refused}" for name, sheet in sheets.items() if sheet.refused]
+    notes += _told(bench, [p for p in served if not sheets[p.name].refused])
     return {name: sheet for name, sheet in sheets.items() if not sheet.refused}
+
+
+def _told(bench: Bench, policies: Sequence[Policy]) -> list[str]:
+    """What policies say about themselves on this data, one note for all that say the same."""
+    told: dict[str, list[str]] = {}
+    blind = bench.blind()
+    for policy in policies:
+        remark = getattr(policy, "remark", None)
+        if remark is not None and (text := remark(blind)):
+            told.setdefault(text, []).append(policy.name)
+    return [f"{', '.join(names)}: {text}" for text, names in told.items()]
 
 
 @dataclass(frozen=True)
@@ -343,15 +363,26 @@ def _split(
             continue
         try:
             fitted = policy.fit(train)
-            judged = _Judged(judge(test, _scores(fitted, test), *budgets), fitted.weights)
+            judged = _Judged(judge(test, *_both(fitted, test, budgets)), fitted.weights)
         except Inapplicable as reason:
             yield s, policy.name, str(reason)
         else:
             yield s, policy.name, judged
 
 
-def _scores(policy: Policy, bench: Bench) -> NDArray[np.float64]:
-    scores = np.asarray(policy.score(bench.blind()), dtype=np.float64)
+def _both(
+    policy: Policy, bench: Bench, budgets: Budgets
+) -> tuple[NDArray[np.float64], Sequence[float], Sequence[float], NDArray[np.float64] | None]:
+    """Scores, turn budgets, token budgets and the scores for these, as ``judge`` takes them."""
+    blind = bench.blind()
+    scores = _checked(policy, bench, policy.score(blind))
+    own = getattr(policy, "token_score", None)
+    found = own(blind, scores) if own is not None and len(budgets[1]) else None
+    return scores, *budgets, None if found is None else _checked(policy, bench, found)
+
+
+def _checked(policy: Policy, bench: Bench, given: ArrayLike) -> NDArray[np.float64]:
+    scores = np.asarray(given, dtype=np.float64)
     if scores.shape != (len(bench),):
         raise ValueError(f"{policy.name} gave scores of shape {scores.shape}, expected ({len(bench)},)")
     if not np.isfinite(scores).all():

@@ -67,6 +67,15 @@ class Report:
         Path of the model that belongs to the report, or None.
     notes
         Sentences that a reader of the figures has to know.
+    forgetting
+        As :class:`~memvalue.eval.forgetting.Forgetting` has it: ``kept`` (order → budget → share),
+        ``reliability`` (Brier score, calibration error, diagram), the fitted ``risk``, its ``terms`` and
+        ``beta``; ``{}`` where it was not judged.
+    controls
+        What :func:`~memvalue.eval.controls_job.controls_job` gives, ``{}`` when not asked for.
+    identifiability
+        What :func:`~memvalue.train.identify.identify` gives, or ``{"missing": why}``; ``{}`` when not asked
+        for.
     """
 
     data: dict[str, Any]
@@ -76,6 +85,9 @@ class Report:
     weights: dict[str, dict[str, Any]] = field(default_factory=dict)
     model: str | None = None
     notes: list[str] = field(default_factory=list)
+    forgetting: dict[str, Any] = field(default_factory=dict)
+    controls: dict[str, Any] = field(default_factory=dict)
+    identifiability: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values in a fixed order; what is undefined is None, never NaN."""
@@ -115,6 +127,8 @@ class Report:
 
     def sections(self) -> list[Section]:
         """Every table, as text. ``*`` marks a difference from the main policy (Holm, p < 0.05)."""
+        from memvalue.eval.controls_table import controls_tables, identifiability_table
+
         marks = {(c["measure"], c["policy"], c["budget"]) for c in self.comparisons if c["significant"]}
         turns = [f"{b:g}" for b in self.protocol["budgets"]]
         tokens = [f"{b:g}" for b in self.protocol["token_budgets"]]
@@ -125,6 +139,9 @@ class Report:
             *(self._types(b) for b in TYPE_BUDGETS if b in turns),
             self._gaps(),
             self._weights(),
+            self._forgetting(),
+            identifiability_table(self.identifiability),
+            *controls_tables(self.controls),
         ]
         return [s for s in found if s is not None and s.rows]
 
@@ -204,6 +221,20 @@ class Report:
             "Weights over the splits (central 95 %)", ["factor", "mean", "interval", "informed"], rows
         )
 
+    def _forgetting(self) -> Section | None:
+        """Orders of forgetting, and how far the risk can be believed."""
+        if not self.forgetting:
+            return None
+        kept, found = self.forgetting["kept"], self.forgetting["reliability"]
+        budgets = list(next(iter(kept.values())))
+        return Section(
+            "Needed memories left by each order of forgetting, share of turns kept (forget risk: Brier "
+            f"{_number(found['brier'])}, skill {_number(found['skill'])}, calibration error "
+            f"{found['ece']:.4f})",
+            ["order", *map(_percent, budgets)],
+            [[name, *(_number(row[b]) for b in budgets)] for name, row in kept.items()],
+        )
+
     def heading(self) -> str:
         """One line: which data, how many splits, how the factors were made."""
         d, p = self.data, self.protocol
@@ -223,7 +254,9 @@ class Report:
                 f"* differs from {self.protocol.get('main')}: paired BCa bootstrap over held-out cases, "
                 "Holm-corrected within the column, p < 0.05"
             )
-        return legend + list(self.notes)
+        from memvalue.eval.controls_table import controls_notes
+
+        return legend + list(self.notes) + controls_notes(self.controls, self.identifiability)
 
     def text(self) -> str:
         """Everything as plain text."""

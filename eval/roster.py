@@ -10,8 +10,10 @@ from memvalue.eval.learned import FactorModel, UniformStandardised
 from memvalue.eval.paper import BUDGET, STEPS, PaperFactors, paper_policies
 from memvalue.eval.policy import Policy
 from memvalue.eval.probe import SourceProbe
+from memvalue.eval.published.policies import OTHERS, REPLAY_ROWS, ROWS, published_policies
 from memvalue.eval.rules import RULES
 from memvalue.eval.trees import Trees
+from memvalue.features.definition import DEFINITIONS, Definition
 from memvalue.features.names import FACTORS
 
 if TYPE_CHECKING:
@@ -51,6 +53,11 @@ DEFAULT: tuple[str, ...] = (
     "uniform",
     "uniform_standardised",
     "linear",
+    "linear_role",
+    "linear_density",
+    "linear_role_density",
+    "linear_source_controlled",
+    "linear_artefact_free",
     "pairwise",
     "mlp",
     "hill_climb",
@@ -64,13 +71,29 @@ DEFAULT: tuple[str, ...] = (
     "oracle_linear",
 )
 
+#: What a good figure may owe to the benchmark: style alone, the place in a session, what recurs across
+#: sessions, and each factor left out in turn (issue 3, part 4).
+CONTROLS: tuple[str, ...] = (
+    "source_probe",
+    "style_only",
+    "linear",
+    "linear_default",
+    "linear_longmemeval",
+    "linear_artefact_free",
+    "mlp_artefact_free",
+    *(f"linear_without_{name}" for name in FACTORS),
+)
+
 #: Names that stand for several rows.
 GROUPS: dict[str, tuple[str, ...]] = {
     "default": DEFAULT,
     "paper_table": PAPER,
     "rules": tuple(name for name, rule in RULES.items() if rule.regime == "blind"),
     "single_factors": tuple(f"only_{name}" for name in FACTORS),
-    "learners": ("linear", "pairwise", "mlp", "hill_climb"),
+    "learners": ("linear", "linear_role", "pairwise", "mlp", "hill_climb"),
+    "controls": CONTROLS,
+    "published": (*OTHERS, *ROWS),
+    "published_replay": (*OTHERS, *REPLAY_ROWS),
     "quick": ("random", "recency", "user_length", "user_first_person", "uniform", "linear"),
 }
 
@@ -135,6 +158,7 @@ def roster(
         )
     built = _learners(seed, tuple(budgets))
     built |= RULES
+    built |= {p.name: p for replay in (False, True) for p in published_policies(replay=replay)}
     if any(name in PAPER for name in chosen):
         assert bench is not None and encoder is not None  # checked above, for each name
         table = PaperFactors(bench, encoder, cache, progress)
@@ -144,7 +168,7 @@ def roster(
 
 def known_policies() -> tuple[str, ...]:
     """Every row name that :func:`roster` knows."""
-    return (*dict.fromkeys((*DEFAULT, *PAPER)),)
+    return (*dict.fromkeys((*DEFAULT, *CONTROLS, *PAPER, *ROWS, *REPLAY_ROWS)),)
 
 
 def _learners(seed: int, budgets: tuple[float, ...]) -> dict[str, Policy]:
@@ -152,6 +176,18 @@ def _learners(seed: int, budgets: tuple[float, ...]) -> dict[str, Policy]:
         from memvalue.train.linear import LinearValueModel
 
         return LinearValueModel(budgets, informed=train.informed, random_state=seed)
+
+    def plain(train: Bench) -> Any:
+        # What another definition or a dropped factor leaves to inform is found by the fit itself.
+        from memvalue.train.linear import LinearValueModel
+
+        del train
+        return LinearValueModel(budgets, random_state=seed)
+
+    def with_role(train: Bench) -> Any:
+        from memvalue.train.linear import LinearValueModel
+
+        return LinearValueModel(budgets, informed=train.informed, role_offset=True, random_state=seed)
 
     def pairwise(train: Bench) -> Any:
         from memvalue.train.pairwise import PairwiseLogistic
@@ -167,8 +203,18 @@ def _learners(seed: int, budgets: tuple[float, ...]) -> dict[str, Policy]:
     policies: list[Policy] = [
         UniformStandardised(),
         FactorModel("linear", linear),
+        FactorModel("linear_role", with_role, role_offset=True),
+        FactorModel("linear_density", linear, density=True),
+        FactorModel("linear_role_density", with_role, role_offset=True, density=True),
+        FactorModel("linear_source_controlled", linear, source_controlled=True),
+        *(
+            FactorModel(f"linear_{name.replace('-', '_')}", plain, definition=definition)
+            for name, definition in DEFINITIONS.items()
+        ),
+        *(FactorModel(f"linear_without_{name}", plain, drop=name) for name in FACTORS),
         FactorModel("pairwise", pairwise),
         FactorModel("mlp", mlp),
+        FactorModel("mlp_artefact_free", mlp, definition=Definition.named("artefact-free")),
         FactorModel("hill_climb", _climb(seed)),
         FactorModel("oracle_linear", linear, regime="oracle"),
         SourceProbe("source_probe", seed=seed),

@@ -20,7 +20,8 @@ class HeardWords:
         """bool[m]; which of int64[m] slots were added."""
         if self._table is None:
             return np.zeros(len(slots), dtype=bool)
-        return ((self._table[slots >> 3] >> (slots & 7)) & 1).astype(bool)
+        found: NDArray[np.bool_] = (self._table[slots >> 3] >> (slots & 7)) & 1 != 0
+        return found
 
     def add(self, slots: NDArray[np.int64]) -> None:
         """Add int64[m] slots."""
@@ -32,14 +33,12 @@ class HeardWords:
         """The set in few bytes: uint32[m] of the slots in rising order, or the bits where those are fewer."""
         if self._table is None:
             return np.zeros(0, dtype=np.uint32)
-        taken = np.flatnonzero(self._table)
-        if 4 * len(taken) >= len(self._table):
-            return self._table.copy()
-        bits = np.unpackbits(self._table[taken], bitorder="little").reshape(-1, 8)
-        place, bit = np.nonzero(bits)
+        taken = np.flatnonzero(self._table.view(np.uint64))  # eight bytes at a time
+        bits = np.unpackbits(self._table.reshape(-1, 8)[taken].reshape(-1), bitorder="little")
+        place, bit = np.nonzero(bits.reshape(-1, 64))
         if 4 * len(place) >= len(self._table):
             return self._table.copy()
-        return (taken[place] * 8 + bit).astype(np.uint32)
+        return (taken[place] * 64 + bit).astype(np.uint32)
 
     @classmethod
     def unpack(cls, packed: NDArray[np.generic], bits: int) -> HeardWords:

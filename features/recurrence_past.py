@@ -28,12 +28,12 @@ from memvalue.features.key_table import KeyTable
 RARE = 8
 
 #: Of the memories of one conversation that use a word, the first this many are mates. LongMemEval has at most
-#: 13, Memora 11, LoCoMo 24; it bounds the work where a conversation goes on for ever.
+#: 26, Memora 11, LoCoMo 24; it bounds the work where a conversation goes on for ever.
 MATES = 32
 
 #: Most words and mates kept: some 40 and 20 MB.
-MAX_WORDS = 1 << 20
-MAX_MATES = 1 << 22
+MAX_WORDS = 1 << 19
+MAX_MATES = 1 << 21
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -126,8 +126,7 @@ class RecurrencePast:
         out._words = KeyTable(found["words"].astype(np.uint64))
         for name, dtype in _COLUMNS.items():
             setattr(out, f"_{name}", Growing(dtype, found[name]))
-        here = np.bincount(found["pending_word"].astype(np.int64), minlength=len(out._words))
-        out._here = Growing(np.uint8, here)
+        out._here.extend(np.bincount(found["pending_word"].astype(np.int64), minlength=len(out._words)))
         return out
 
     def parts(self, sessions: _Ints, words: _Ints) -> Iterator[slice]:
@@ -308,7 +307,7 @@ class RecurrencePast:
         new_row = np.cumsum(kept) - 1
         matched = kept & (self._df.values <= RARE)
         alive = (word_of_run >= 0) & matched[word_of_run]
-        new_run = np.where(alive, np.cumsum(alive) - 1, -1)
+        new_run = np.append(np.where(alive, np.cumsum(alive) - 1, -1), -1)  # −1, no run, stays −1
         first, size = self._spans(np.flatnonzero(alive))
         ends = np.cumsum(size)
         place = np.arange(int(size.sum())) + np.repeat(first - ends + size, size)
@@ -319,9 +318,9 @@ class RecurrencePast:
         self._df = Growing(np.int32, self._df.values[kept])
         self._last = Growing(np.int32, self._last.values[kept])
         self._here = Growing(np.uint8, self._here.values[kept])
-        self._run = Growing(np.int32, np.where(run >= 0, new_run[run], -1))
+        self._run = Growing(np.int32, new_run[run])
         self._run_session = Growing(np.int32, self._run_session.values[alive])
-        self._run_before = Growing(np.int32, np.where(before >= 0, new_run[before], -1))
+        self._run_before = Growing(np.int32, new_run[before])
         self._run_first = Growing(np.int32, ends - size)
         self._mates = Growing(np.int32, self._mates.values[place])
         self._pending_mate = Growing(np.int32, self._pending_mate.values[pending])

@@ -30,6 +30,7 @@ def reliability(e: Evidence, definition: Definition) -> Column:
     report = natural(e) * (0.5 + 0.25 * past + 0.1 * unhedged(e) + 0.15 * statement(e))
     said = np.where(e["person"] > 0, report, ASSISTANT * unhedged(e) * no_refusal(e))
     trust = e["trust"]
-    said = np.where(np.isnan(trust), said, 0.5 * said + 0.5 * np.nan_to_num(trust))
-    said = said * np.exp(-np.nan_to_num(e["harm"]))
+    said = np.where(np.isnan(trust), said, 0.5 * said + 0.5 * trust)
+    harm = e["harm"]
+    said = said * np.exp(-np.where(np.isnan(harm), np.float32(0.0), harm))
     return np.asarray(np.clip(said, 0.0, 1.0), dtype=np.float32)

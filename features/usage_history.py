@@ -35,5 +35,5 @@ def usage_history(e: Evidence, definition: Definition) -> Column:
         topic = np.minimum(e["topic"] / TOPIC_FULL, 1.0)
         rehearsal = np.asarray(e["person"] * ((1.0 - TOPIC) * own + TOPIC * topic), dtype=np.float32)
     uses = e["uses"]
-    needed = USES * saturate(np.nan_to_num(uses), 2.0) + (1.0 - USES) * rehearsal
+    needed = USES * saturate(np.where(np.isnan(uses), np.float32(0.0), uses), 2.0) + (1.0 - USES) * rehearsal
     return np.where(np.isnan(uses), rehearsal, needed).astype(np.float32)

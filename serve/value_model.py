@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-import stat
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -14,13 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from memvalue.features.names import DEFINITION_VERSION, FACTORS
 from memvalue.serve.decision import Decision
-from memvalue.serve.errors import ModelError
+from memvalue.serve.errors import ModelError, RefusedFile
+from memvalue.serve.files import read_file
+from memvalue.serve.one_memory import OneMemory
+from memvalue.serve.signature import SIGNATURE_BYTES, SUFFIX, check_signature
+from memvalue.serve.specialise import inputs_of, specialise
 from memvalue.serve.verify import INPUTS, MAX_BYTES, OUTPUTS, inspect_model
+
+if TYPE_CHECKING:
+    from memvalue.serve.explain import Explanation
 
 #: How far a golden row may be off: float32 rounding between processors, with room; a changed weight moves
 #: more.
 GOLDEN_RELATIVE = 1e-5
 GOLDEN_ABSOLUTE = 1e-5
+
+_VALUE = ("value",)
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 #: Lowest and highest value that an optional input may have, and what it means.
 _RANGES: dict[str, tuple[float, float, str]] = {
@@ -46,13 +54,27 @@ class ValueModel:
 
     factors: tuple[str, ...] = FACTORS
 
-    def __init__(self, session: ort.InferenceSession, metadata: dict[str, Any], digest: str) -> None:
+    def __init__(
+        self, session: ort.InferenceSession, metadata: dict[str, Any], digest: str, content: bytes
+    ) -> None:
         self._session = session
         self._metadata = metadata
+        self._content = content
+        # Parts of the model, by what is asked for and what is given. Two threads that miss the same one
+        # both make it, and either may stay.
+        self._parts: dict[tuple[tuple[str, ...], tuple[str, ...]], _Part] = {}
         self.digest = digest
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> ValueModel:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        verify: bool = True,
+        public_key: bytes | str | None = None,
+        signature: str | os.PathLike[str] | None = None,
+        follow_links: bool = False,
+    ) -> ValueModel:
         """Read, check and load a model file.
 
         Parameters
@@ -62,16 +84,31 @@ class ValueModel:
         verify
             Require the content digest, this package's factor definitions and the golden rows. Without, only
             the structure is checked: for looking at a model, not for deciding with it.
+        public_key
+            Ed25519 key, 32 raw bytes or PEM: refuse a file that its holder did not sign (extra
+            ``signature``).
+        signature
+            The detached signature's file; default ``path`` with ``.sig`` appended. Needs ``public_key``.
+        follow_links
+            Accept a symbolic link to a model file.
 
         Raises
         ------
         ModelError
-            With the reason, when the file is missing or is not a sound value model.
+            With the reason, when the file is missing, is not a sound value model or is not signed.
+        ValueError
+            For a ``public_key`` that is none, or a ``signature`` without one.
         """
-        name = os.fspath(path)
+        name = os.fsdecode(path)
+        if signature is not None and public_key is None:
+            raise ValueError("a signature can only be checked with a key; pass public_key as well")
         try:
-            return cls.from_bytes(_read(Path(name)), verify=verify)
-        except ModelError as error:
+            data = read_file(name, MAX_BYTES, follow_links=follow_links)
+            if public_key is not None:
+                mark = name + SUFFIX if signature is None else os.fsdecode(signature)
+                check_signature(data, _signature(mark, follow_links), public_key)
+            return cls.from_bytes(data, verify=verify)
+        except RefusedFile as error:
             raise ModelError(error.reason, name) from error.__cause__
 
     @classmethod
@@ -84,18 +121,11 @@ class ValueModel:
                 f"the model was fitted on factor definitions {version!r}, this package computes "
                 f"{DEFINITION_VERSION!r}; fit it anew or install the matching memvalue"
             )
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # errors come as exceptions; nothing is printed
         try:
-            # The fallback would retry on the same provider and print to stdout.
-            session = ort.InferenceSession(
-                data, options, providers=["CPUExecutionProvider"], enable_fallback=0
-            )
+            session = _session(data)
         except Exception as error:  # onnxruntime's exceptions share no base class but Exception
             raise ModelError(f"onnxruntime cannot load it: {_first_line(error)}") from None
-        model = cls(session, file.metadata, file.digest)
+        model = cls(session, file.metadata, file.digest, data)
         if verify:
             model._check_golden()
         return model
@@ -104,6 +134,28 @@ class ValueModel:
     def metadata(self) -> dict[str, Any]:
         """A copy of what the file says about itself: data, fit, calibration, metrics, golden rows."""
         return copy.deepcopy(self._metadata)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """How the factors were made that it was fitted on: the definition's switches, encoder and regime."""
+        return dict(self._metadata.get("definition") or {})
+
+    @property
+    def reference_mean(self) -> NDArray[np.float32]:
+        """float32[7]: mean factors of the memories it was exported with; 0.5 each where the file has none."""
+        found = self._metadata.get("reference_mean") or [0.5] * len(FACTORS)
+        return np.array(found, dtype=np.float32)
+
+    @property
+    def density_exponent(self) -> float:
+        """γ ≥ 0: within a token budget memories are ranked by value / tokens^γ."""
+        return float(self._metadata.get("density_exponent", 0.0))
+
+    @property
+    def tier_edges(self) -> tuple[float, float, float]:
+        """The three edges between the depths, rising."""
+        a, b, c = self._metadata["tier_edges"]
+        return float(a), float(b), float(c)
 
     @property
     def kind(self) -> str:
@@ -135,7 +187,7 @@ class ValueModel:
         feeds = {"factors": table}
         if machine is not None:
             feeds["machine"] = _column("machine", machine, len(table))
-        found: NDArray[np.float32] = self._session.run(["value"], feeds)[0]
+        found: NDArray[np.float32] = self._run(_VALUE, feeds)[0]
         return found
 
     def decide(
@@ -178,18 +230,49 @@ class ValueModel:
         """
         table = _table(factors)
         feeds = {"factors": table}
-        given = {
-            "age_days": age_days,
-            "uses": uses,
-            "relevance": relevance,
-            "use_strength": use_strength,
-            "harm": harm,
-            "machine": machine,
-        }
-        for name, column in given.items():
-            if column is not None:
-                feeds[name] = _column(name, column, len(table))
-        return Decision(*self._session.run(list(OUTPUTS), feeds))
+        n = len(table)
+        # One by one: a loop over a table of names would cost a lone memory a microsecond.
+        if age_days is not None:
+            feeds["age_days"] = _column("age_days", age_days, n)
+        if uses is not None:
+            feeds["uses"] = _column("uses", uses, n)
+        if relevance is not None:
+            feeds["relevance"] = _column("relevance", relevance, n)
+        if use_strength is not None:
+            feeds["use_strength"] = _column("use_strength", use_strength, n)
+        if harm is not None:
+            feeds["harm"] = _column("harm", harm, n)
+        if machine is not None:
+            feeds["machine"] = _column("machine", machine, n)
+        return Decision(*self._run(OUTPUTS, feeds))
+
+    def explain(self, factors: ArrayLike, **question: Any) -> Explanation:
+        """Why one memory has its value: :func:`memvalue.serve.explain` with this model."""
+        from memvalue.serve.explain import explain
+
+        return explain(self, factors, **question)
+
+    def _run(self, outputs: tuple[str, ...], feeds: dict[str, NDArray[np.float32]]) -> list[Any]:
+        """These outputs, by the part of the graph that they need."""
+        key = outputs, tuple(feeds)
+        part = self._parts.get(key)
+        if part is None:
+            content = specialise(self._content, outputs, key[1])
+            try:
+                session = _session(content)
+            except Exception as error:  # as in from_bytes
+                raise ModelError(f"onnxruntime cannot load a part of it: {_first_line(error)}") from None
+            part = self._parts[key] = _Part(
+                session, list(outputs), inputs_of(content), OneMemory(session, outputs)
+            )
+        if len(feeds["factors"]) == 1:
+            alone = part.alone(feeds)
+            if alone is not None:
+                return alone
+        if len(part.inputs) < len(feeds):
+            feeds = {name: column for name, column in feeds.items() if name in part.inputs}
+        found: list[Any] = part.session.run(part.outputs, feeds)
+        return found
 
     def __repr__(self) -> str:
         return f"ValueModel({self.kind}, digest={self.digest[:12]})"
@@ -220,25 +303,28 @@ class ValueModel:
                 )
 
 
-def _read(path: Path) -> bytes:
-    """Content of a regular file of at most MAX_BYTES."""
+class _Part(NamedTuple):
+    session: ort.InferenceSession
+    outputs: list[str]
+    inputs: frozenset[str]
+    alone: OneMemory
+
+
+def _session(content: bytes) -> ort.InferenceSession:
+    """A session on one thread that prints nothing."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors come as exceptions
+    # The fallback would retry on the same provider and print to stdout.
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+
+
+def _signature(name: str, follow_links: bool) -> bytes:
     try:
-        status = path.stat()
-    except (OSError, ValueError):
-        raise ModelError("there is no such file") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise ModelError("this is a directory, not a model file")
-    if not stat.S_ISREG(status.st_mode):
-        raise ModelError("this is not a regular file")
-    if status.st_size > MAX_BYTES:
-        raise ModelError(
-            f"the file has {status.st_size} bytes, more than the {MAX_BYTES} that a value model may have"
-        )
-    try:
-        with path.open("rb") as handle:
-            return handle.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ModelError(f"cannot be read ({error.strerror})") from None
+        return read_file(name, SIGNATURE_BYTES, what="a signature", follow_links=follow_links)
+    except RefusedFile as error:
+        raise ModelError(f"its signature {name} cannot be used: {error.reason}") from None
 
 
 def _table(factors: ArrayLike) -> NDArray[np.float32]:
@@ -254,8 +340,14 @@ def _table(factors: ArrayLike) -> NDArray[np.float32]:
             f"factors must be [n, {len(FACTORS)}] in the order {', '.join(FACTORS)}; "
             f"got shape {np.shape(factors)}"
         )
-    # One comparison each, false for NaN as well.
-    if table.size and not (table.min() >= 0.0 and table.max() <= 1.0):
+    # Comparisons that are false for NaN as well. For one memory Python's are faster than numpy's: a sum is
+    # NaN when any of its terms is.
+    if len(table) == 1:
+        lone = table[0].tolist()
+        fits = min(lone) >= 0.0 and max(lone) <= 1.0 and sum(lone) >= 0.0
+    else:
+        fits = not table.size or bool(table.min() >= 0.0 and table.max() <= 1.0)
+    if not fits:
         row, column = np.argwhere(~((table >= 0.0) & (table <= 1.0)))[0]
         raise ValueError(
             f"factors[{row}, {column}] ({FACTORS[column]}) is {table[row, column]}; a factor lies in [0, 1]"
@@ -266,6 +358,10 @@ def _table(factors: ArrayLike) -> NDArray[np.float32]:
 def _column(name: str, values: ArrayLike, n: int) -> NDArray[np.float32]:
     """float32[n] within the input's range; one number stands for all."""
     low, high, meaning = _RANGES[name]
+    if isinstance(values, bool | int | float):  # the graph spreads one number over all rows
+        if not (low <= values <= high and values <= FLOAT32_MAX):
+            raise ValueError(f"{name} is {values}; it is {meaning}")
+        return np.array([values], dtype=np.float32)
     try:
         column = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError):

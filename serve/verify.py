@@ -50,8 +50,8 @@ OUTPUTS: tuple[str, ...] = ("value", "depth", "forget_risk", "forget_score", "ra
 #: Elementwise arithmetic and small products: nothing that loops, branches, reads files or grows its input.
 OPERATORS = frozenset(
     {
-        *("Abs", "Add", "Cast", "Clip", "Div", "GreaterOrEqual", "MatMul", "Max", "Min"),
-        *("Mul", "Pow", "Relu", "Sigmoid", "Split", "Squeeze", "Sub", "Sum"),
+        *("Abs", "Add", "Cast", "Clip", "Div", "GreaterOrEqual", "Log", "MatMul", "Max", "Min", "Mul"),
+        *("Pow", "ReduceSum", "Relu", "Sigmoid", "Split", "Squeeze", "Sub", "Sum", "Unsqueeze"),
     }
 )
 
@@ -373,6 +373,18 @@ def _check_metadata(stored: bytes) -> dict[str, Any]:
     for entry in found["weights"].values():
         if entry.get("weight") is not None and not _is_number(entry["weight"]):
             _refuse("metadata 'weights' must be finite numbers")
+    if not isinstance(found.get("definition", {}), dict):
+        _refuse("metadata 'definition' must be an object")
+    mean = found.get("reference_mean")
+    if mean is not None and not (
+        isinstance(mean, list)
+        and len(mean) == len(FACTORS)
+        and all(_is_number(m) and 0 <= m <= 1 for m in mean)
+    ):
+        _refuse(f"metadata 'reference_mean' must be {len(FACTORS)} numbers from 0 to 1")
+    exponent = found.get("density_exponent", 0.0)
+    if not (_is_number(exponent) and exponent >= 0):
+        _refuse("metadata 'density_exponent' must be a number of 0 or more")
     golden = found["golden"]
     if set(golden) != {"inputs", "outputs"} or not all(isinstance(golden[k], dict) for k in golden):
         _refuse("metadata 'golden' must hold inputs and outputs")

@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memvalue.train.calibrate import PAPER_EDGES, TIER_SHARES, Platt, platt, tier_edges
+    from memvalue.train.calibrate import PAPER_EDGES, TIER_SHARES, tier_edges
+    from memvalue.train.density import Density, fit_density, value_density
     from memvalue.train.export import export_model
+    from memvalue.train.forget_risk import ForgetRisk, HeldOut, fit_forget_risk
     from memvalue.train.hillclimb import HillClimb
     from memvalue.train.linear import LinearValueModel
     from memvalue.train.mlp import MLPValueModel
@@ -17,33 +19,41 @@ if TYPE_CHECKING:
 _HOME = {
     "PAPER_EDGES": "calibrate",
     "TIER_SHARES": "calibrate",
+    "Density": "density",
+    "ForgetRisk": "forget_risk",
+    "HeldOut": "forget_risk",
     "HillClimb": "hillclimb",
     "LinearValueModel": "linear",
     "MLPValueModel": "mlp",
     "PairwiseLogistic": "pairwise",
-    "Platt": "calibrate",
     "RetentionObjective": "objective",
     "export_model": "export",
+    "fit_density": "density",
+    "fit_forget_risk": "forget_risk",
     "mean_retention": "objective",
-    "platt": "calibrate",
     "retention": "objective",
     "tier_edges": "calibrate",
+    "value_density": "density",
 }
 
 __all__ = [
     "PAPER_EDGES",
     "TIER_SHARES",
+    "Density",
+    "ForgetRisk",
+    "HeldOut",
     "HillClimb",
     "LinearValueModel",
     "MLPValueModel",
     "PairwiseLogistic",
-    "Platt",
     "RetentionObjective",
     "export_model",
+    "fit_density",
+    "fit_forget_risk",
     "mean_retention",
-    "platt",
     "retention",
     "tier_edges",
+    "value_density",
 ]
 
 

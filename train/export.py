@@ -25,7 +25,8 @@ from memvalue.serve.verify import (
     OUTPUTS,
     content_digest,
 )
-from memvalue.train.calibrate import PAPER_EDGES, TIER_SHARES, Platt, platt, tier_edges
+from memvalue.train.calibrate import PAPER_EDGES, TIER_SHARES, tier_edges
+from memvalue.train.forget_risk import ForgetRisk, HeldOut, fit_forget_risk
 from memvalue.train.graph import DEFAULT_BETA, LinearParameters, MLPParameters, build_graph
 
 #: A value model is small enough to sit in a repository or a message.
@@ -43,9 +44,12 @@ def export_model(
     path: str | os.PathLike[str],
     *,
     reference: ArrayLike | None = None,
-    calibration: tuple[ArrayLike, ArrayLike] | None = None,
+    reference_machine: ArrayLike | None = None,
+    calibration: HeldOut | tuple[ArrayLike, ArrayLike] | None = None,
+    calibration_figures: Mapping[str, float] | None = None,
     edges: Literal["shares", "paper"] | Sequence[float] = "shares",
     beta: float = DEFAULT_BETA,
+    density_exponent: float = 0.0,
     definition: Mapping[str, Any] | None = None,
     informed: ArrayLike | None = None,
     weight_mean: ArrayLike | None = None,
@@ -70,14 +74,20 @@ def export_model(
         Where to write; its folder must exist. An existing file is replaced.
     reference
         float[n, 7]: factors of typical memories. Needed for tier edges by shares.
+    reference_machine
+        bool[n]: which of these a machine said; default none. Only a model with a role offset asks.
     calibration
-        ``(values float[n], needed bool[n])`` of *held-out* cases, for ``forget_risk``. Without, it is 1 −
-        value.
+        What *held-out* cases say, for ``forget_risk``; ``(values float[n], needed bool[n])`` where ages and
+        uses are unknown. Without, it is 1 − value.
+    calibration_figures
+        What was measured of it on cases that it was not fitted on (Brier score, calibration error).
     edges
         ``shares``: depths take 40, 30, 20 and 10 % of ``reference``; ``paper``: 0.20, 0.45, 0.70; or three
         rising numbers. ``shares`` without ``reference`` falls back to the paper's.
     beta
         Weight of the value in ``forget_score``.
+    density_exponent
+        γ ≥ 0: within a token budget memories are ranked by value / tokens^γ.
     definition
         Switches of the factor definitions that the model was fitted on, as plain data.
     informed
@@ -109,8 +119,11 @@ def export_model(
     parameters = parameters_of(model)
     kind = "linear" if isinstance(parameters, LinearParameters) else "mlp"
     rows = None if reference is None else _table(reference)
-    chosen, how = _edges(edges, None if rows is None else model.predict(rows))
-    curve = None if calibration is None else platt(*calibration)
+    chosen, how = _edges(edges, None if rows is None else _values(model, rows, reference_machine))
+    if not (np.isfinite(density_exponent) and density_exponent >= 0):
+        raise ValueError(f"density_exponent must be finite and 0 or more, got {density_exponent}")
+    held = calibration if calibration is None or isinstance(calibration, HeldOut) else HeldOut(*calibration)
+    curve, terms = (None, {}) if held is None else fit_forget_risk(held)
     graph = build_graph(parameters, edges=chosen, calibration=curve, beta=beta)
     stamp = as_utc(created or datetime.now(UTC), "created")
     flags = np.asarray(
@@ -127,8 +140,11 @@ def export_model(
         "machine_offset": parameters.offset if isinstance(parameters, LinearParameters) else 0.0,
         "tier_edges": list(chosen),
         "tiers": how,
-        "calibration": _calibration(curve, calibration),
+        "calibration": _calibration(curve, terms, held) | dict(calibration_figures or {}),
         "beta": float(beta),
+        "density_exponent": float(density_exponent),
+        # What a factor contributes is told against these.
+        "reference_mean": None if rows is None else [float(f"{m:.6g}") for m in rows.mean(axis=0)],
         "neutral_inputs": dict(OPTIONAL_INPUTS),
         "budgets": None if budgets is None else [float(b) for b in budgets],
         "data": dict(data or {}),
@@ -205,6 +221,14 @@ def _table(reference: ArrayLike) -> NDArray[np.float32]:
     return rows
 
 
+def _values(model: Any, rows: NDArray[np.float32], machine: ArrayLike | None = None) -> NDArray[np.float64]:
+    """float64[n]; the estimator's values, told who spoke where it asks."""
+    if not getattr(model, "role_offset", False):
+        return np.asarray(model.predict(rows))
+    flags = np.zeros(len(rows), dtype=bool) if machine is None else np.asarray(machine, dtype=bool)
+    return np.asarray(model.predict(rows, machine=flags))
+
+
 def _edges(
     edges: str | Sequence[float], values: NDArray[np.float64] | None
 ) -> tuple[tuple[float, float, float], dict[str, Any]]:
@@ -253,14 +277,14 @@ def _weights(
     }
 
 
-def _calibration(curve: Platt | None, held_out: tuple[ArrayLike, ArrayLike] | None) -> dict[str, Any]:
-    if curve is None or held_out is None:
+def _calibration(curve: ForgetRisk | None, terms: Mapping[str, str], held: HeldOut | None) -> dict[str, Any]:
+    if curve is None or held is None:
         return {"by": "none"}
-    needed = np.asarray(held_out[1], dtype=bool)
+    needed = np.asarray(held.needed, dtype=bool)
     return {
         "by": "platt",
-        "slope": curve.slope,
-        "intercept": curve.intercept,
+        **curve.as_dict(),
+        "terms": dict(terms),
         "memories": len(needed),
         "needed": int(needed.sum()),
     }
@@ -304,10 +328,11 @@ def _check_parity(model: Any, served: ValueModel, rows: NDArray[np.float32] | No
     probe = np.array(served.metadata["golden"]["inputs"]["factors"], dtype=np.float32)
     table = probe if rows is None else np.concatenate([probe, rows])
     worst = 0.0
-    for machine in (False, True) if getattr(model, "offset_", 0.0) else (None,):
-        flags = None if machine is None else np.full(len(table), machine)
-        want = model.predict(table) if flags is None else model.predict(table, machine=flags)
-        worst = max(worst, float(np.abs(served.value(table, machine=flags) - want).max()))
+    for machine in (False, True) if getattr(model, "role_offset", False) else (False,):
+        flags = np.full(len(table), machine)
+        worst = max(
+            worst, float(np.abs(served.value(table, machine=flags) - _values(model, table, flags)).max())
+        )
     if not worst <= PARITY:
         raise ValueError(
             f"the exported graph differs from the model by {worst:.2g}; this is a bug, please report it"

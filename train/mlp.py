@@ -41,6 +41,8 @@ class MLPValueModel(BaseEstimator):
     loss
         ``listwise``: cross-entropy between the case's softmax and its needed memories; ``pairwise``: logistic
         loss on needed-other pairs within the case.
+        Chosen within the training halves of five LongMemEval splits, in three folds each: retention, the mean
+        over 5, 10, 20 and 30 %, is .797 with the list, .788 with pairs (paired standard error .003).
     restarts
         Networks trained from different starts; the one with the lowest validation loss is kept.
     epochs

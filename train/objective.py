@@ -145,6 +145,8 @@ class RetentionObjective:
     ----------
     n_cases
         Cases that count: at least one needed memory and a positive weight.
+    cases
+        int64[n_cases]; which of the cases, in the order in which they first appear.
 
     Raises
     ------
@@ -192,15 +194,30 @@ class RetentionObjective:
         self._plan = _Plan.of(bounds, flags[row], check_budgets(budgets), picked)
         self._weight = weight[used] / weight[used].sum() / len(budgets)
         self.n_cases = len(used)
+        self.cases = used
 
     def __call__(self, W: ArrayLike) -> NDArray[np.float64]:
         """float64[P]: mean retention of each of the P weight vectors in ``W`` float[P, F] (or float[F])."""
+        mean: NDArray[np.float64] = self._kept(W).sum(axis=2) @ self._weight
+        return mean
+
+    def by_case(self, W: ArrayLike) -> NDArray[np.float64]:
+        """float64[P, n_cases]: each case's retention, the mean over the budgets, for weights as in a call."""
+        mean: NDArray[np.float64] = self._kept(W).mean(axis=2)
+        return mean
+
+    @property
+    def case_share(self) -> NDArray[np.float64]:
+        """float64[n_cases] with sum 1: what each case that counts weighs in the mean."""
+        share: NDArray[np.float64] = self._weight / self._weight.sum()
+        return share
+
+    def _kept(self, W: ArrayLike) -> NDArray[np.float64]:
+        """float64[P, n_cases, B]."""
         weights = np.atleast_2d(np.asarray(W, dtype=np.float32))
         if weights.shape[1] != len(self._columns):
             raise ValueError(f"weights have {weights.shape[1]} columns, X has {len(self._columns)}")
-        kept = self._plan.kept(weights @ self._columns)
-        mean: NDArray[np.float64] = kept.sum(axis=2) @ self._weight
-        return mean
+        return self._plan.kept(weights @ self._columns)
 
 
 def check_budgets(budgets: Sequence[float]) -> NDArray[np.float64]:

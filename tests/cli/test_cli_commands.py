@@ -226,6 +226,30 @@ def test_bad_input_is_told_in_a_line_and_writes_nothing(
     assert not [p for p in tmp_path.iterdir() if p.name != "cache"]
 
 
+def test_encoder_build_hands_over_the_folders_and_shows_the_card(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls: list[tuple[Path | None, Path]] = []
+    card = {"rows": 1000, "dim": 256, "bytes": 7_000_000, "fidelity": 0.98, "digest": "ab"}
+
+    def build(model_dir: Path | None, out_dir: Path) -> dict[str, Any]:
+        calls.append((model_dir, out_dir))
+        return card
+
+    monkeypatch.setattr("memvalue.train.distil.build_static_encoder", build)
+    assert json.loads(ok("encoder", "build", "--out", tmp_path / "e", "--json").stdout) == card
+    assert "1,000 tokens × 256" in ok("encoder", "build", "--out", tmp_path, "--from", "mini").stdout
+    assert calls == [(None, tmp_path / "e"), (Path("mini"), tmp_path)]
+
+
+def test_encoder_build_refuses_other_weights(tmp_path: Path) -> None:
+    (tmp_path / "mini").mkdir()
+    result = run("encoder", "build", "--out", tmp_path / "e", "--from", tmp_path / "mini")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert not (tmp_path / "e").exists()
+
+
 BASE_INSTALL = """
 import sys
 LEFT_OUT = {"torch", "sklearn", "scipy", "pandas", "mlflow", "datasets", "pyarrow", "onnx", "yaml", "cma",

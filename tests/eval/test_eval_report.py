@@ -26,7 +26,10 @@ def report() -> Report:
 class TestShape:
     def test_the_documented_keys(self, report):
         made = json.loads(report.to_json())
-        assert set(made) == {"data", "protocol", "policies", "comparisons", "weights", "model", "notes"}
+        assert set(made) == {
+            "data", "protocol", "policies", "comparisons", "weights", "model", "notes", "forgetting",
+            "controls", "identifiability",
+        }  # fmt: skip
         assert {"spec", "digest", "cases", "memories"} <= set(made["data"])
         assert {
             "splits",

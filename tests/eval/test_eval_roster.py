@@ -88,7 +88,8 @@ def test_every_row_scores_or_says_what_is_missing():
         assert np.isfinite(scores).all()
     # Ready-made factors have no counts behind them.
     assert left_out == {
-        "user_first_person", "user_numbers_capitals", "source_probe", "style_only", "trees", "trees_context",
+        "user_first_person", "user_numbers_capitals", "linear_artefact_free", "source_probe", "style_only",
+        "trees", "trees_context",
     }  # fmt: skip
 
 

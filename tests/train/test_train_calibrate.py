@@ -1,64 +1,11 @@
-"""Values become probabilities and tiers."""
+"""Values become tiers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
-from memvalue.train.calibrate import Platt, platt, tier_edges
-
-
-def test_platt_equals_sklearns_logistic_regression_on_smoothed_targets():
-    rng = np.random.default_rng(0)
-    values = rng.random(400)
-    needed = rng.random(400) < 1 / (1 + np.exp(-(6 * values - 4)))
-    curve = platt(values, needed)
-    yes, no = needed.sum(), (~needed).sum()
-    target = np.where(needed, (yes + 1) / (yes + 2), 1 / (no + 2))
-    # A soft target is a yes of weight t beside a no of weight 1 − t.
-    reference = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(
-        np.tile(values, 2)[:, None],
-        np.repeat([1, 0], 400),
-        sample_weight=np.concatenate([target, 1 - target]),
-    )
-    assert curve.slope == pytest.approx(reference.coef_[0, 0], rel=1e-4)
-    assert curve.intercept == pytest.approx(reference.intercept_[0], rel=1e-4)
-    np.testing.assert_allclose(curve(values), reference.predict_proba(values[:, None])[:, 1], atol=1e-5)
-    # At its optimum the mean probability is the mean target.
-    assert curve(values).mean() == pytest.approx(target.mean(), abs=1e-9)
-
-
-def test_separated_and_rare_labels_converge():
-    values = np.linspace(0, 1, 10_000)
-    curve = platt(values, values > 0.95)
-    assert np.isfinite([curve.slope, curve.intercept]).all()
-    assert curve(1.0) > 0.5 > curve(0.9)
-
-
-def test_values_that_mislead_or_never_vary_give_the_base_rate():
-    values = np.linspace(0, 1, 100)
-    for column in (1 - values, np.full(100, 0.3)):
-        curve = platt(column, values > 0.8)
-        assert curve.slope == 0
-        assert curve(0.5) == pytest.approx(0.2, abs=0.02)
-
-
-def test_extreme_values_do_not_overflow():
-    np.testing.assert_allclose(Platt(1e6, 0.0)([-1, 0, 1]), [0, 0.5, 1])
-
-
-@pytest.mark.parametrize(
-    ("values", "needed", "message"),
-    [
-        ([0.1, np.nan], [True, False], "NaN"),
-        ([0.1], [True, False], "one length"),
-        ([0.1, 0.2], [True, True], "both"),
-    ],
-)
-def test_calibration_names_bad_input(values, needed, message):
-    with pytest.raises(ValueError, match=message):
-        platt(values, needed)
+from memvalue.train.calibrate import tier_edges
 
 
 def test_tiers_take_their_shares():

@@ -13,8 +13,8 @@ from train_cases import planted
 from memvalue.features.names import DEFINITION_VERSION, FACTORS
 from memvalue.serve import ValueModel
 from memvalue.serve.verify import INPUTS, OUTPUTS
-from memvalue.train.calibrate import Platt
 from memvalue.train.export import export_model, parameters_of
+from memvalue.train.forget_risk import ForgetRisk
 from memvalue.train.graph import LinearParameters, build_graph
 from memvalue.train.linear import LinearValueModel
 from memvalue.train.mlp import MLPValueModel
@@ -84,7 +84,10 @@ def test_onnxruntime_agrees_with_the_reference_evaluator(fitted, kind, tmp_path)
 def test_the_decisions_follow_their_formulas():
     weights = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
     graph = build_graph(
-        LinearParameters(weights), edges=(0.3, 0.5, 0.6), calibration=Platt(5.0, -2.0), beta=8.0
+        LinearParameters(weights),
+        edges=(0.3, 0.5, 0.6),
+        calibration=ForgetRisk(5.0, -2.0, age=-0.3, uses=0.4, rehearsal=0.5),
+        beta=8.0,
     )
     given = feeds(200, np.random.default_rng(0))
     value, depth, risk, forget, rank = ReferenceEvaluator(graph).run(None, given)
@@ -92,7 +95,14 @@ def test_the_decisions_follow_their_formulas():
     v = x["factors"] @ weights
     np.testing.assert_allclose(value, v, atol=1e-6)
     np.testing.assert_array_equal(depth, (v >= 0.3) * 1 + (v >= 0.5) * 1 + (v >= 0.6) * 1)
-    np.testing.assert_allclose(risk, 1 - 1 / (1 + np.exp(-(5 * v - 2))), atol=1e-6)
+    z = (
+        5 * v
+        - 2
+        - 0.3 * np.log((1 + x["age_days"]) / 2)
+        + 0.4 * np.log1p(x["uses"])
+        + 0.5 * x["factors"][:, 6]
+    )
+    np.testing.assert_allclose(risk, 1 - 1 / (1 + np.exp(-z)), atol=1e-6)
     np.testing.assert_allclose(forget, x["age_days"] ** 0.7 / (1 + x["uses"]) / (1 + 8 * v), rtol=1e-5)
     a, b = 2 * v - 1, x["use_strength"]
     up = 1 + 0.05 * (a + b) / (1 + a * b)
