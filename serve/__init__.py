@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from memvalue.serve.decision import DEPTHS, Decision
-from memvalue.serve.errors import ModelError
+from memvalue.serve.errors import ModelError, RefusedFile, StateError
 from memvalue.serve.explain import explain
 from memvalue.serve.rank import rank
 from memvalue.serve.value_model import ValueModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memvalue.serve.memories import StoredMemory, read_memories, write_memories
     from memvalue.serve.plan import Plan, plan_forgetting
     from memvalue.serve.rank import cosine_relevance, fuse
-    from memvalue.serve.stream import MemoryStream
+    from memvalue.serve.stream import MemoryStream, StreamDecision
     from memvalue.serve.text import decide_texts
 
 #: Loaded on first use, so that deciding from factors does not load what reads texts.
@@ -27,6 +27,7 @@ _HOME = {
     "MemoryStream": "stream",
     "Plan": "plan",
     "StoredMemory": "memories",
+    "StreamDecision": "stream",
     "cosine_relevance": "rank",
     "decide_texts": "text",
     "fuse": "rank",
@@ -37,8 +38,8 @@ _HOME = {
 }
 
 __all__ = [
-    "DEPTHS", "Budget", "Decision", "Explanation", "MemoryStream", "ModelError", "Plan", "StoredMemory",
-    "ValueModel", "cosine_relevance", "decide_texts", "explain", "fuse", "near_misses", "plan_forgetting",
+    "DEPTHS", "Budget", "Decision", "Explanation", "MemoryStream", "ModelError", "Plan", "RefusedFile",
+    "StateError", "StoredMemory", "StreamDecision", "ValueModel", "cosine_relevance", "decide_texts", "explain", "fuse", "near_misses", "plan_forgetting",
     "rank", "read_memories", "write_memories",
 ]  # fmt: skip
 

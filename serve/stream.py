@@ -72,9 +72,9 @@ class MemoryStream:
 
     The factors are those of ``features.extract(…, regime="online")`` of all memories so far, bit for bit,
     with any encoder that gives a text the same vector in any company (the static one does). A memory takes
-    the same time however many came before. The history kept is bounded: 16 MB for the words ever heard and
-    40 bytes for each word of a person, at most some 60 MB; where that is full, the words that were not used
-    for the longest time are forgotten (`memvalue.features.recurrence_past`).
+    the same time however many came before. The history kept is bounded: 16 MB for the words ever heard, and
+    110 bytes for each word of a person up to some 60 MB; where that is full, the words that were not used for
+    the longest time are forgotten (`memvalue.features.recurrence_past`).
 
     Memories come in time order, and conversations one after the other: numbers of ``Memory.session`` may be
     any, but one that another has followed cannot resume. Agents with several conversations at a time keep a

@@ -16,7 +16,7 @@ from memvalue.serve.files import read_file, write_file
 MAGIC = b"MVSTRM\n"
 LAYOUT = 1
 
-#: A full history takes about 100 MB.
+#: A full history takes some 80 MB.
 MAX_BYTES = 1 << 28
 
 

@@ -8,8 +8,8 @@ tags); Δ is in days since the last practice. θ minimises
 
 What was observed is cut as in the code released with the paper, p to [.0001, .9999] and h to 15 minutes …
 274 days. That code cuts p̂ and ĥ as well, and descends one instance at a time. Here they are not cut, since a
-half-life at its bound has no gradient and ties with all others there, and all instances are descended at
-once (L-BFGS), without a seed, from several starts.
+half-life at its bound has no gradient and ties with all others there, and the sum of squares is solved as
+one (trust region), without a seed, from a half-life of a day for all.
 
 In place of "was it recalled" stands "was it needed", which is what a training half tells. In place of lexeme
 tags stand the view's items.
@@ -30,13 +30,6 @@ ALPHA, LAMBDA = 0.01, 0.1
 
 #: Bounds of h in days, and of p from below (and from 1).
 MIN_DAYS, MAX_DAYS, MIN_P = 15.0 / (24.0 * 60.0), 274.0, 0.0001
-
-#: Half-lives in days, the same for all, from which the loss is descended. It has several valleys where few
-#: things are recalled: a far too short half-life predicts 0 for all, and has no gradient. The lowest is taken.
-STARTS = (0.1, 1.0, 10.0)
-
-#: Column of x that is constant.
-_CONSTANT = 2
 
 _LN2 = math.log(2.0)
 
@@ -70,7 +63,7 @@ def fit_half_life(views: Sequence[View], recalled: Sequence[ArrayLike]) -> NDArr
 
     Raises ValueError for no view, or a column of another length than its view.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import least_squares
 
     if not views or len(views) != len(recalled):
         raise ValueError(f"a fit needs a column a view, got {len(views)} views and {len(recalled)} columns")
@@ -80,30 +73,38 @@ def fit_half_life(views: Sequence[View], recalled: Sequence[ArrayLike]) -> NDArr
     pairs = [inputs(view) for view in views]
     x = np.concatenate([a for a, _ in pairs])
     days = np.concatenate([b for _, b in pairs])
-    p = np.clip(np.concatenate([np.asarray(c, np.float64) for c in recalled]), MIN_P, 1.0 - MIN_P)
-    found = []
-    for start in STARTS:
-        theta = np.zeros(x.shape[1])
-        theta[_CONSTANT] = math.log2(start)
-        options = {"maxiter": 500, "ftol": 1e-10}
-        found.append(minimize(loss, theta, (x, days, p), jac=True, method="L-BFGS-B", options=options))
-    return np.asarray(min(found, key=lambda f: f.fun).x, dtype=np.float64)
+    p = np.concatenate([np.asarray(c, np.float64) for c in recalled])
+    # A sum of squares is solved as such: a plain descent steps into half-lives so short that all p̂ are 0,
+    # where nothing leads out again.
+    found = least_squares(
+        residuals, np.zeros(x.shape[1]), slopes, args=(x, days, p), max_nfev=50, x_scale="jac"
+    )
+    return np.asarray(found.x, dtype=np.float64)
 
 
-def loss(
+def residuals(
     theta: NDArray[np.float64], x: NDArray[np.float64], days: NDArray[np.float64], p: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """The objective above and its gradient, float64[3 + k], at θ."""
+) -> NDArray[np.float64]:
+    """float64[2N + 3 + k], whose squares sum to the objective above."""
+    p = np.clip(p, MIN_P, 1.0 - MIN_P)
     h = _half_lives(x @ theta)
     told = np.clip(-days / np.log2(p), MIN_DAYS, MAX_DAYS)
-    guess = np.exp2(-days / h)
-    off_p, off_h = guess - p, h - told
-    value = (off_p**2).sum() + ALPHA * (off_h**2).sum() + LAMBDA * (theta**2).sum()
+    parts = (np.exp2(-days / h) - p, math.sqrt(ALPHA) * (h - told), math.sqrt(LAMBDA) * theta)
+    return np.concatenate(parts)
+
+
+def slopes(
+    theta: NDArray[np.float64], x: NDArray[np.float64], days: NDArray[np.float64], p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64[2N + 3 + k, 3 + k]; derivatives of the residuals by θ."""
+    del p
+    h = _half_lives(x @ theta)
     # dh/dθ = ln 2·h·x and dp̂/dh = ln 2·p̂·Δ/h².
-    slope = 2.0 * off_p * _LN2**2 * guess * days / h + 2.0 * ALPHA * off_h * _LN2 * h
-    return float(value), x.T @ slope + 2.0 * LAMBDA * theta
+    by_p = (_LN2**2 * np.exp2(-days / h) * days / h)[:, None] * x
+    by_h = (math.sqrt(ALPHA) * _LN2 * h)[:, None] * x
+    return np.concatenate([by_p, by_h, math.sqrt(LAMBDA) * np.eye(len(theta))])
 
 
 def _half_lives(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
     # Far outside any bound, so that no step of the search overflows.
-    return np.exp2(np.clip(exponent, -100.0, 100.0))
+    return np.exp2(np.clip(exponent, -30.0, 30.0))
