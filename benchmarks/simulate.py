@@ -1,7 +1,8 @@
 """How long the simulated businesses take, what they show, and whether searched constants beat ours.
 
     python benchmarks/simulate.py [--seeds 20] [--out simulate.json]
-    python benchmarks/simulate.py --constants [--evaluations 180] [--seeds 20] [--out constants.json]
+    python benchmarks/simulate.py --constants [--objective correct] [--evaluations 180]
+                                  [--seeds 20] [--out FILE]
 
 The first form times the default table of both worlds and one replay of a two-year world of 10,000 pages. The
 second searches the ranking constants on four training seeds and judges them on the held-out ones.
@@ -67,13 +68,19 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--constants", action="store_true")
+    parser.add_argument("--objective", choices=("worth", "correct"), default="worth")
     parser.add_argument("--evaluations", type=int, default=180)
     parser.add_argument("--seed", type=int, default=0, help="of the search")
     parser.add_argument("--out", type=Path, help="also write the record here")
     a = parser.parse_args()
     if a.constants:
         began = time.perf_counter()
-        figures = search(evaluations=a.evaluations, held_out=tuple(range(a.seeds)), seed=a.seed)
+        figures = search(
+            objective=a.objective,
+            evaluations=a.evaluations,
+            held_out=tuple(range(a.seeds)),
+            seed=a.seed,
+        )
         figures["seconds"] = round(time.perf_counter() - began, 1)
     else:
         figures = {"large": large(), "worlds": table(a.seeds)}

@@ -98,8 +98,16 @@ def worth(measures: dict[str, float]) -> float:
     return float(np.nanmean(parts))
 
 
+#: What can be searched for: by name, of the measures of a replay.
+OBJECTIVES: dict[str, Callable[[dict[str, float]], float]] = {
+    "worth": worth,
+    "correct": lambda measures: measures["correct"],
+}
+
+
 def search(
     *,
+    objective: str = "worth",
     evaluations: int = 180,
     training: Sequence[int] = TRAINING,
     held_out: Sequence[int] = tuple(range(20)),
@@ -112,6 +120,8 @@ def search(
 
     Parameters
     ----------
+    objective
+        One of :data:`OBJECTIVES`.
     evaluations
         Sets of constants that are tried, each on every world of every training seed.
     training, held_out
@@ -124,15 +134,18 @@ def search(
     Returns
     -------
     dict
-        ``constants`` and ``by_hand``; ``training`` worth of both; ``held_out``: measure (and ``worth``) →
-        ``searched``, ``by_hand`` (mean, std) and ``difference`` with its interval over seeds; ``better``:
-        whether the interval of worth lies above 0.
+        ``objective``; ``constants`` and ``by_hand``; ``training`` objective of both; ``held_out``: for each
+        measure (and ``worth``) ``searched``, ``by_hand`` (mean, std) and ``difference`` with its interval over
+        seeds; ``better``:
+        whether the interval of the objective lies above 0.
 
     Raises
     ------
     ValueError
-        When a seed is in both sets.
+        When a seed is in both sets, or for an unknown objective.
     """
+    if objective not in OBJECTIVES:
+        raise ValueError(f"unknown objective {objective!r}; one of {', '.join(OBJECTIVES)}")
     if both := sorted(set(training) & set(held_out)):
         raise ValueError(f"seeds {both} are searched on and judged on; keep them apart")
     seen = [draw(name, s, pages) for name in worlds for s in training]
@@ -140,7 +153,7 @@ def search(
 
     def losses(points: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal tried
-        found = np.array([-_mean_worth(Constants.at(p), seen) for p in points])
+        found = np.array([-_mean(objective, Constants.at(p), seen) for p in points])
         tried += len(points)
         if progress is not None:
             progress(min(tried, evaluations), evaluations, "constants")
@@ -155,7 +168,7 @@ def search(
     fresh = {s: [draw(name, s, pages) for name in worlds] for s in held_out}
     ours, theirs = (_judge(c, fresh) for c in (chosen, by_hand))
     resampling = Resampling(len(held_out), np.random.default_rng(seed))
-    judged = {}
+    judged: dict[str, dict[str, Any]] = {}
     for measure, column in ours.items():
         interval = resampling.bca(column - theirs[measure])
         judged[measure] = {
@@ -165,11 +178,12 @@ def search(
             "ci": [float(interval.low[0]), float(interval.high[0])],
         }
     return {
+        "objective": objective,
         "constants": asdict(chosen),
         "by_hand": asdict(by_hand),
-        "training": {"searched": _mean_worth(chosen, seen), "by_hand": _mean_worth(by_hand, seen)},
+        "training": {"searched": _mean(objective, chosen, seen), "by_hand": _mean(objective, by_hand, seen)},
         "held_out": judged,
-        "better": judged["worth"]["ci"][0] > 0.0,
+        "better": judged[objective]["ci"][0] > 0.0,
     }
 
 
@@ -178,8 +192,8 @@ def _replayed(constants: Constants, world: World) -> dict[str, float]:
     return found | {"worth": worth(found)}
 
 
-def _mean_worth(constants: Constants, worlds: Sequence[World]) -> float:
-    return float(np.mean([_replayed(constants, w)["worth"] for w in worlds]))
+def _mean(objective: str, constants: Constants, worlds: Sequence[World]) -> float:
+    return float(np.mean([OBJECTIVES[objective](_replayed(constants, w)) for w in worlds]))
 
 
 def _judge(constants: Constants, fresh: dict[int, list[World]]) -> dict[str, NDArray[np.float64]]:

@@ -28,8 +28,8 @@ class Direction:
     limit, share
         See above.
     strict
-        The interval has to lie on that side too, not only the mean. Without it the finding is that there is no
-        difference worth the name, or a size.
+        The interval has to lie on that side too, not only the mean. Without it the finding is about a size,
+        or that there is no difference worth the name.
     otherwise
         Why, where ours differs.
     """
@@ -82,8 +82,9 @@ DIRECTIONS: tuple[Direction, ...] = (
     Direction(
         "use and correctness apart beat one folded number after a switch",
         _policy("dual", _SWITCH), _policy("folded", _SWITCH), "below",
-        "A recent, undiscounted difference forgets as fast as the two signals do; it falls behind only where "
-        "a page was used a great deal before it went out of date.",
+        "Within half a point here: what a much-used page keeps after a correction fades within a week. In "
+        "answers overall the folded number is even ahead where it bears a *: the next use makes up for a "
+        "grader's mistake.",
     ),
     Direction(
         "beat the mean of all outcomes of a life after a switch",
@@ -126,8 +127,8 @@ DIRECTIONS: tuple[Direction, ...] = (
     Direction(
         "±15 % answers a little more than ±5 % (90.7 % against 89.8 %)",
         _policy("dual_15"), _policy("dual"), "above",
-        "The twelve candidates of ours are closer to one another, and needs are spread over more pages: "
-        "beyond the spread of the scores (18 %) rarely needed pages lose more than the others win.",
+        "±15 % parts equals by more than the spread of twelve candidates (18 %): what was used lately wins "
+        "less than what was not used for weeks loses.",
     ),
     Direction(
         "a nudge beyond the spread costs rare pages (±50 %)",
@@ -162,8 +163,9 @@ DIRECTIONS: tuple[Direction, ...] = (
     Direction(
         "for the named list the long clock beats the short one",
         ("clocks", "long", ""), ("clocks", "short", ""), "above",
-        "Needs move on here: projects end, seasons pass, and a page that was replaced keeps its long past. "
-        "Where pages are needed less than about once a month the long clock is ahead.",
+        "It depends on how long a page's time is. With the default's six-week seasons the two are within "
+        "a point; without them the long clock is ahead by four to five, and with a fifth of two-month "
+        "projects the short one by two (240 pages, 16 needs a year, six seeds).",
     ),
 )  # fmt: skip
 
@@ -171,10 +173,12 @@ DIRECTIONS: tuple[Direction, ...] = (
 def directions(
     policies: Table, clocks: dict[Any, NDArray[np.float64]], careless: Table, resampling: Resampling
 ) -> list[dict[str, Any]]:
-    """Each finding whose policies were replayed: ``finding, a, b, difference, ci, holds, note``.
+    """Each finding whose policies were replayed: ``finding, a, b, difference, ci, holds, mean_agrees,
+    note``.
 
-    ``difference`` is a − share · b over seeds with its interval. A finding ``holds`` when its mean lies on the
-    right side of the limit and, unless it is one about sizes, its interval too.
+    ``difference`` is a − share · b over seeds with its interval. A finding ``holds`` when its mean lies on
+    the right side of the limit and, unless it is one about sizes, its interval too; ``mean_agrees`` asks
+    the mean alone.
     """
     tables: dict[str, dict[str, dict[str, NDArray[np.float64]]]] = {
         "policies": policies,
@@ -197,12 +201,17 @@ def directions(
         interval = resampling.bca(difference)
         value, low, high = (float(x[0]) for x in (interval.value, interval.low, interval.high))
         edge = value if not d.strict or np.isnan(low) else low if d.side == "above" else high
-        holds = edge > d.limit if d.side == "above" else edge < d.limit
+        holds, agrees = ((x > d.limit) if d.side == "above" else (x < d.limit) for x in (edge, value))
         found.append(
             {
-                "finding": d.finding, "a": float(a.mean()), "b": None if b is None else float(b.mean()),
-                "difference": value, "ci": [low, high], "holds": holds,
+                "finding": d.finding,
+                "a": float(a.mean()),
+                "b": None if b is None else float(b.mean()),
+                "difference": value,
+                "ci": [low, high],
+                "holds": holds,
+                "mean_agrees": agrees,
                 "note": "" if holds else d.otherwise,
-            }  # fmt: skip
+            }
         )
     return found

@@ -186,9 +186,10 @@ def _lifetime_dual(moment: Moment) -> Signals:
 #: Every policy, in the order of the table. ``dual`` is the product's.
 RANKERS: tuple[Ranker, ...] = (
     Ranker("relevance", "relevance alone; named list by the last edit", view="edit"),
-    Ranker("retrieval_as_use", "whatever was shown counts as used, ±5 %", _use, shown_is_use=True, view="short"),
-    Ranker("use", "deliberate use on the short clock, ±5 %; named list by the short clock", _use, view="short"),
-    Ranker("use_long", "deliberate use on the long clock, ±5 %; named list by the long clock", _use_long),
+    Ranker("retrieval_as_use", "whatever was shown counts as used, ±5 %", _use,
+           shown_is_use=True, view="short"),
+    Ranker("use", "deliberate use, short clock, ±5 %; named list by it too", _use, view="short"),
+    Ranker("use_long", "deliberate use, long clock, ±5 %; named list by it too", _use_long),
     Ranker("folded", "use less corrections in one number, ±5 %", _folded, view="short"),
     Ranker("lifetime_use", "count of uses, ±5 %; named list by the count", _lifetime_use, view="count"),
     Ranker("lifetime_folded", "Beta mean of all outcomes, ±5 %", _lifetime_folded, view="count"),
@@ -207,7 +208,7 @@ MAIN = "dual"
 
 
 def rankers(names: str | Sequence[str] = "all") -> tuple[Ranker, ...]:
-    """The policies of these names, in the order of the table; ``all`` for every one. ``dual`` is always there.
+    """The policies of these names, in the order of the table; ``all`` for every one. ``dual`` is always in.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def spread(column: NDArray[np.float64]) -> dict[str, float]:
 
 def _comparisons(table: Table, resampling: Resampling) -> list[dict[str, Any]]:
     """The product's policy minus each other one, paired by seed; Holm's correction over the whole table."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, row in table.items():
         if name == MAIN:
             continue
@@ -126,13 +126,10 @@ def _comparisons(table: Table, resampling: Resampling) -> list[dict[str, Any]]:
                 continue
             found = resampling.bca(difference)
             ci = [float(found.low[0]), float(found.high[0])]
-            rows.append(
-                {
-                    "main": MAIN, "policy": name, "measure": measure,
-                    "difference": float(found.value[0]), "ci": ci, "p": float(found.p[0]),
-                }  # fmt: skip
-            )
-    adjusted = holm([row["p"] for row in rows])
-    for row, p in zip(rows, adjusted.tolist(), strict=True):
-        row |= {"p_holm": p, "significant": bool(p < 0.05)}
-    return rows
+            which: dict[str, Any] = {"main": MAIN, "policy": name, "measure": measure}
+            rows.append(which | {"difference": float(found.value[0]), "ci": ci, "p": float(found.p[0])})
+    adjusted = holm([comparison["p"] for comparison in rows])
+    return [
+        comparison | {"p_holm": p, "significant": bool(p < 0.05)}
+        for comparison, p in zip(rows, adjusted.tolist(), strict=True)
+    ]

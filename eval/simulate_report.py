@@ -75,17 +75,49 @@ class SimulateReport:
     def text(self) -> str:
         """Everything as plain text."""
         differing = [
-            f"{document['world']}: {d['finding']}: not so here. {d['note']}"
+            f"{document['world']}: {d['finding']}: {_verdict(d)}. {d['note']}"
             for document in self.worlds
             for d in document["directions"]
             if not d["holds"]
         ]
+        says = {n: row["says"] for document in self.worlds for n, row in document["policies"].items()}
         blocks = [_plain_table(section) for section in self.sections()]
-        return "\n\n".join([*blocks, "\n".join([*self.notes, *differing])]) + "\n"
+        ahead = [line for document in self.worlds for line in _ahead(document)]
+        return (
+            "\n\n".join(
+                [
+                    *blocks,
+                    "\n".join(
+                        [*self.notes, *(f"{n}: {text}." for n, text in says.items()), *ahead, *differing]
+                    ),
+                ]
+            )
+            + "\n"
+        )
 
     def print(self, out: TextIO) -> None:
         """Write the text to ``out``."""
         out.write(self.text())
+
+
+def _ahead(document: dict[str, Any]) -> list[str]:
+    """Who beats the product's policy, and by how many points."""
+    found = []
+    for measure in MEASURES:
+        sign = 1 if measure == "wrong_after_switch" else -1
+        rows = [
+            f"{c['policy']} by {100 * abs(c['difference']):.1f}"
+            for c in document["comparisons"]
+            if c["measure"] == measure and c["significant"] and sign * c["difference"] > 0
+        ]
+        if rows:
+            title = _TITLES[measure].replace("\n", " ")
+            found.append(f"{document['world']}: ahead of {MAIN} in {title!r}: {', '.join(rows)} points.")
+    return found
+
+
+def _verdict(direction: dict[str, Any]) -> str:
+    return "in the mean, but not beyond chance" if direction["mean_agrees"] else "not so here"
 
 
 def _policies(document: dict[str, Any]) -> Section:
@@ -96,10 +128,10 @@ def _policies(document: dict[str, Any]) -> Section:
         f"{_count(document['seeds'], 'seed')}"
     )
     rows = [
-        [name, *(_cell(row[m]) + ("*" if (name, m) in marked else " ") for m in MEASURES), row["says"]]
+        [name, *(_cell(row[m]) + ("*" if (name, m) in marked else " ") for m in MEASURES)]
         for name, row in document["policies"].items()
     ]
-    return Section(title, ["policy", *(_TITLES[m] for m in MEASURES), ""], rows)
+    return Section(title, ["policy", *(_TITLES[m] for m in MEASURES)], rows)
 
 
 def _clocks(document: dict[str, Any]) -> Section:
@@ -123,7 +155,15 @@ def _directions(document: dict[str, Any]) -> Section:
         low, high = d["ci"]
         span = "–" if low != low else f"[{100 * low:+.1f}, {100 * high:+.1f}]"
         pair = f"{100 * d['a']:.1f}" + ("" if d["b"] is None else f" : {100 * d['b']:.1f}")
-        rows.append([d["finding"], "yes" if d["holds"] else "NO", pair, f"{100 * d['difference']:+.1f}", span])
+        rows.append(
+            [
+                d["finding"],
+                "yes" if d["holds"] else "unsure" if d["mean_agrees"] else "NO",
+                pair,
+                f"{100 * d['difference']:+.1f}",
+                span,
+            ]
+        )
     return Section(
         f"{document['world']}: the article's findings, and ours",
         ["finding", "holds", "figures", "difference", "95 %"],

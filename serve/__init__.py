@@ -38,10 +38,28 @@ _HOME = {
 }
 
 __all__ = [
-    "DEPTHS", "Budget", "Decision", "Explanation", "MemoryStream", "ModelError", "Plan", "RefusedFile",
-    "StateError", "StoredMemory", "StreamDecision", "ValueModel", "cosine_relevance", "decide_texts", "explain", "fuse", "near_misses", "plan_forgetting",
-    "rank", "read_memories", "write_memories",
-]  # fmt: skip
+    "DEPTHS",
+    "Budget",
+    "Decision",
+    "Explanation",
+    "MemoryStream",
+    "ModelError",
+    "Plan",
+    "RefusedFile",
+    "StateError",
+    "StoredMemory",
+    "StreamDecision",
+    "ValueModel",
+    "cosine_relevance",
+    "decide_texts",
+    "explain",
+    "fuse",
+    "near_misses",
+    "plan_forgetting",
+    "rank",
+    "read_memories",
+    "write_memories",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -119,13 +119,13 @@ class Framed:
             place = np.empty(n, dtype=np.int64)
             place[np.argsort(-(self.score - part), kind="stable")] = np.arange(1, n + 1)
             places[term] = place
-        for place, row in enumerate(self.order.tolist(), 1):
+        for now, row in enumerate(self.order.tolist(), 1):
             yield {
                 "row": row,
-                "place": place,
+                "place": now,
                 "score": float(self.score[row]),
                 "parts": {term: float(part[row]) for term, part in self.parts.items()},
-                "moved": {term: int(without[row]) - place for term, without in places.items()},
+                "moved": {term: int(without[row]) - now for term, without in places.items()},
             }
 
 
@@ -172,7 +172,9 @@ def frame_scores(
         "utility": u,
         "retrievability": _column("retrievability", retrievability, n),
         "importance": _column("importance", importance, n),
-        "exploration": np.zeros(n) if uncertainty is None else np.sqrt(_column("uncertainty", uncertainty, n)),
+        "exploration": np.zeros(n)
+        if uncertainty is None
+        else np.sqrt(_column("uncertainty", uncertainty, n)),
     }
     parts = {term: w * columns[term] for term, w in zip(_TERMS, weights.weights, strict=True)}
     score: NDArray[np.float64] = np.sum(list(parts.values()), axis=0)

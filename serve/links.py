@@ -34,7 +34,8 @@ class Links:
     Raises
     ------
     ValueError
-        For columns of different lengths, a link of a memory to itself, a pair twice, or a weight out of range.
+        For columns of different lengths, a link of a memory to itself, a pair twice, or a weight out of
+        range.
     """
 
     a: NDArray[np.int64]

@@ -13,9 +13,10 @@ from memvalue.serve.history.states import States
 #: Recent uses at which the use strength is 1 − 2/e = .26. A single use just now gives that, two give .73.
 USE_SCALE = 1.0
 
-#: Recent corrections at which harm is 1 − 1/e = .63, so that one gives .39 (−3.5 %). At 1 the graders' mistakes
-#: (3 %) cost 1.8 and 2.3 points of correct answers in the scheduled and the bursty world (200 pages, 20 needs a
-#: year) and gain nothing after a switch; at 4 slower worlds lose 1.5 points after a switch.
+#: Recent corrections at which harm is 1 − 1/e = .63, so that one gives .39 (−3.5 %). At 1 the graders'
+#: mistakes (3 %) cost 1.8 and 2.3 points of correct answers in a scheduled and a bursty world (200 pages, 20
+#: needs a year, a fifth of them projects; four seeds) and gain nothing after a switch; at 4 a slower world
+#: (400 pages, 8 needs) loses 1.5 points after a switch.
 HARM_SCALE = 2.0
 
 

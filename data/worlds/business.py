@@ -148,9 +148,7 @@ def business(
     topic = rng.integers(0, max(1, pages // TOPIC_PAGES), base)
     embedding = draw_embeddings(topic, rng)
     topic, embedding = np.append(topic, topic[old]), np.concatenate([embedding, embedding[old]])
-    candidates, similarity = nominate(
-        embedding, topic, created, need_time, need_page, rng, chosen.noise
-    )
+    candidates, similarity = nominate(embedding, topic, created, need_time, need_page, rng, chosen.noise)
     rate = np.append(rate, rate[old])
     edit_time, edit_page = _edits(created, np.minimum(replaced, hours), rate, rng)
     return World(
@@ -258,4 +256,4 @@ def _importance(rate: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
     log = np.log(rate)
     known = (log - log.mean()) / max(float(log.std()), 1e-9)
     mixed = IMPORTANCE_KNOWS * known + np.sqrt(1 - IMPORTANCE_KNOWS**2) * rng.standard_normal(len(rate))
-    return np.clip(0.5 + 0.15 * mixed, 0.0, 1.0)
+    return np.asarray(np.clip(0.5 + 0.15 * mixed, 0.0, 1.0))

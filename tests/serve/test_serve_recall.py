@@ -39,11 +39,14 @@ def test_a_log_without_anything_about_the_candidates_moves_nothing() -> None:
 def test_what_was_used_rises_and_what_was_corrected_sinks() -> None:
     states = store(m4=[(999.0, "confirmed"), (999.0, "opened")], m0=[(999.0, "corrected")])
     found = recall([NAMES], states, 1000.0, top=5)
-    # The others have faded (−5 %), so m4 (+3.6 % and more) passes four places of 1.6 % each.
-    assert found.memories == ("m4", "m1", "m2", "m0", "m3")
+    # The others have faded (−5 %), so m4 (+3.6 % and more) passes four places of 1.6 % each. One correction
+    # costs m0 (.95·.61 + .91·.39)/.95 − 1 = −1.7 %: one place.
+    assert found.memories == ("m4", "m1", "m0", "m2", "m3")
     moved = {x["memory"]: x for x in recall([NAMES], states, 1000.0).explain()}
     assert moved["m4"]["moved"] > 0 and moved["m4"]["use"] > 0 and moved["m4"]["harm"] == 0
-    assert moved["m0"]["moved"] < 0 and moved["m0"]["harm"] == pytest.approx(-HARM * -math.expm1(-0.4995), 1e-3)
+    assert moved["m0"]["moved"] < 0 and moved["m0"]["harm"] == pytest.approx(
+        -HARM * -math.expm1(-0.4995), 1e-3
+    )
     assert len(found) == 5
 
 
