@@ -135,8 +135,8 @@ def search(
     -------
     dict
         ``objective``; ``constants`` and ``by_hand``; ``training`` objective of both; ``held_out``: for each
-        measure (and ``worth``) ``searched``, ``by_hand`` (mean, std) and ``difference`` with its interval over
-        seeds; ``better``:
+        measure (and ``worth``) ``searched``, ``by_hand`` (mean, std) and ``difference`` with its interval
+        over seeds; ``better``:
         whether the interval of the objective lies above 0.
 
     Raises
