@@ -47,7 +47,7 @@ def loaded(spec: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     from memvalue.features import Definition
 
     dataset = load(spec)
-    bench = Bench.build(dataset, definition=Definition(), encoder=None)
+    bench = Bench.build(dataset, definition=Definition.named("default"))
     return bench.factors, bench.needed, bench.offsets, dataset.digest
 
 
