@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memvalue.eval.report import Section, _column, _number, _percent, _signed
+from memvalue.eval.report import Section, _column, as_number, as_percent, as_signed
 
 #: Budget at which rows are compared with the reference in the table; the others are in the JSON.
 COMPARED = "0.1"
@@ -26,21 +26,23 @@ def controls_tables(controls: dict[str, Any]) -> list[Section]:
         apart = COMPARED in budgets and any(row["difference"] for row in rows.values())
         header = ["policy", *(_column(b, False) for b in budgets)]
         if inner:
-            header += [f"among simulated\n{_percent(b)}" if b == budgets[0] else _percent(b) for b in budgets]
+            header += [
+                f"among simulated\n{as_percent(b)}" if b == budgets[0] else as_percent(b) for b in budgets
+            ]
         if apart:
-            header.append(f"minus {controls['reference']}\nat {_percent(COMPARED)}")
+            header.append(f"minus {controls['reference']}\nat {as_percent(COMPARED)}")
         cells = []
         for name, row in rows.items():
             turns = [row["turns"].get(b, {}) for b in budgets]
             # Draws differ between splits, so the deviation over these is the curve's spread.
-            ends = [f"±{_number(t.get('std'))}" if key == "learning_curve" else "" for t in turns]
-            line = [name, *(_number(t.get("mean")) + end + " " for t, end in zip(turns, ends, strict=True))]
+            ends = [f"±{as_number(t.get('std'))}" if key == "learning_curve" else "" for t in turns]
+            line = [name, *(as_number(t.get("mean")) + end + " " for t, end in zip(turns, ends, strict=True))]
             if inner:
-                line += [_number(row["source_controlled"].get(b, {}).get("mean")) for b in budgets]
+                line += [as_number(row["source_controlled"].get(b, {}).get("mean")) for b in budgets]
             if apart:
                 gap = row["difference"].get(COMPARED)
                 line.append(
-                    f"{_signed(gap['mean'])} [{_signed(gap['ci'][0])}, {_signed(gap['ci'][1])}]"
+                    f"{as_signed(gap['mean'])} [{as_signed(gap['ci'][0])}, {as_signed(gap['ci'][1])}]"
                     if gap
                     else "–"
                 )
@@ -69,7 +71,7 @@ def controls_notes(controls: dict[str, Any], identifiability: dict[str, Any]) ->
 def _facts(key: str, facts: dict[str, Any]) -> list[str]:
     lines = []
     for name, auc in facts.get("source_auc", {}).items():
-        lines.append(f"{name} tells the source of held-out persons' turns with an AUC of {_number(auc)}")
+        lines.append(f"{name} tells the source of held-out persons' turns with an AUC of {as_number(auc)}")
     if key == "overlap" and "shared_sessions" in facts:
         lines.append(
             f"{facts['shared_sessions']:,} of {facts['sessions']:,} sessions occur in two cases or more; "
@@ -100,7 +102,7 @@ def identifiability_table(found: dict[str, Any]) -> Section | None:
         rows.append(
             [
                 name,
-                _number(f["weight"]),
+                as_number(f["weight"]),
                 _range(f["plausible"]),
                 _range(f["bootstrap"]),
                 _share(f["used"]),
@@ -116,8 +118,8 @@ def identifiability_table(found: dict[str, Any]) -> Section | None:
 
 
 def _range(pair: list[float] | None) -> str:
-    return f"[{_number(pair[0])}, {_number(pair[1])}]" if pair else "–"
+    return f"[{as_number(pair[0])}, {as_number(pair[1])}]" if pair else "–"
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else _percent(f"{value:.2f}")
+    return "–" if value is None else as_percent(f"{value:.2f}")

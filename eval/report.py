@@ -91,7 +91,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values in a fixed order; what is undefined is None, never NaN."""
-        clean = _plain(asdict(self))
+        clean = as_plain(asdict(self))
         assert isinstance(clean, dict)
         return clean
 
@@ -156,9 +156,9 @@ class Report:
             row = [self._label(name)]
             for b in budgets:
                 cell = cells.get(b, {})
-                text = _number(cell.get("mean"))
+                text = as_number(cell.get("mean"))
                 if key == "turns" and b in SPREAD_BUDGETS and _known(cell.get("std")):
-                    text += f"±{_number(cell['std'])}"
+                    text += f"±{as_number(cell['std'])}"
                 row.append(text + ("*" if (key, name, b) in marks else " "))
             rows.append(row)
         heads = {f"{b:g}" for b in self.protocol.get("headline", ())}
@@ -179,14 +179,14 @@ class Report:
         rows = [
             [
                 self._label(name),
-                *(_number(record.get("by_type", {}).get(t, {}).get(budget, {}).get("mean")) for t in types),
+                *(as_number(record.get("by_type", {}).get(t, {}).get(budget, {}).get("mean")) for t in types),
             ]
             for name, record in self.policies.items()
         ]
         # One word a line, so that six types fit beside each other.
         names = (f"{(t or 'none').replace('-', '- ')} ({counts.get(t, '?')})" for t in types)
         header = ["policy", *("\n".join(name.split()) for name in names)]
-        return Section(f"By question type (cases), {_percent(budget)} of turns kept", header, rows)
+        return Section(f"By question type (cases), {as_percent(budget)} of turns kept", header, rows)
 
     def _gaps(self) -> Section | None:
         """The comparisons by turns at the headline budgets; the others are in the JSON, and starred."""
@@ -199,11 +199,11 @@ class Report:
             row = [name]
             for b in heads:
                 c = at[name, b]
-                low, high = (_signed(edge) for edge in c["ci"])
+                low, high = (as_signed(edge) for edge in c["ci"])
                 star = "*" if c["significant"] else " "
-                row += [f"{_signed(c['difference'])} [{low}, {high}]", _p(c["p_holm"]) + star]
+                row += [f"{as_signed(c['difference'])} [{low}, {high}]", _p(c["p_holm"]) + star]
             rows.append(row)
-        header = ["policy", *(name for b in heads for name in (f"{_percent(b)} of turns", "Holm p"))]
+        header = ["policy", *(name for b in heads for name in (f"{as_percent(b)} of turns", "Holm p"))]
         title = f"{self.protocol.get('main')} minus each other policy, over held-out cases (95 % BCa)"
         return Section(title, header, rows)
 
@@ -211,8 +211,8 @@ class Report:
         rows = [
             [
                 factor,
-                _number(w["mean"]),
-                f"[{_number(w['ci'][0])}, {_number(w['ci'][1])}]",
+                as_number(w["mean"]),
+                f"[{as_number(w['ci'][0])}, {as_number(w['ci'][1])}]",
                 "yes" if w["informed"] else "no: prior",
             ]
             for factor, w in self.weights.items()
@@ -229,18 +229,18 @@ class Report:
         budgets = list(next(iter(kept.values())))
         return Section(
             "Needed memories left by each order of forgetting, share of turns kept (forget risk: Brier "
-            f"{_number(found['brier'])}, skill {_number(found['skill'])}, calibration error "
+            f"{as_number(found['brier'])}, skill {as_number(found['skill'])}, calibration error "
             f"{found['ece']:.4f})",
-            ["order", *map(_percent, budgets)],
-            [[name, *(_number(row[b]) for b in budgets)] for name, row in kept.items()],
+            ["order", *map(as_percent, budgets)],
+            [[name, *(as_number(row[b]) for b in budgets)] for name, row in kept.items()],
         )
 
     def heading(self) -> str:
         """One line: which data, how many splits, how the factors were made."""
         d, p = self.data, self.protocol
         return (
-            f"{d['spec']}: {_count(d['cases'], 'case')}, {_count(d['memories'], 'memory')}; "
-            f"{_count(p['splits'], 'split')} ({p.get('kind', 'paper')}), {p.get('regime', 'batch')}, "
+            f"{d['spec']}: {as_count(d['cases'], 'case')}, {as_count(d['memories'], 'memory')}; "
+            f"{as_count(p['splits'], 'split')} ({p.get('kind', 'paper')}), {p.get('regime', 'batch')}, "
             f"encoder {p.get('encoder') or 'none'}"
         )
 
@@ -261,7 +261,7 @@ class Report:
     def text(self) -> str:
         """Everything as plain text."""
         blocks = [self.heading()]
-        blocks += [_plain_table(s) for s in self.sections()]
+        blocks += [plain_table(s) for s in self.sections()]
         foot = self.footer()
         if foot:
             blocks.append("\n".join(foot))
@@ -300,12 +300,12 @@ class Report:
             console.print(Text(line, style="dim"))
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """JSON values: numpy scalars become Python's, NaN and infinities None, floats are rounded."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): as_plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [as_plain(v) for v in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
@@ -317,11 +317,11 @@ def _known(value: Any) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _number(value: Any) -> str:
+def as_number(value: Any) -> str:
     return f"{value:.3f}" if _known(value) else "–"
 
 
-def _signed(value: Any) -> str:
+def as_signed(value: Any) -> str:
     return f"{value:+.3f}" if _known(value) else "–"
 
 
@@ -331,17 +331,17 @@ def _p(value: Any) -> str:
     return f"{value:.4f}" if value >= 0.00005 else "<0.0001"
 
 
-def _percent(budget: str) -> str:
+def as_percent(budget: str) -> str:
     return f"{100 * float(budget):g} %"
 
 
 def _column(budget: str, headline: bool) -> str:
     """A column's name, as wide as a figure with its mark."""
-    text = _percent(budget)
+    text = as_percent(budget)
     return f"[{text}]" if headline else text + " "
 
 
-def _count(n: int, noun: str) -> str:
+def as_count(n: int, noun: str) -> str:
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{n:,} {noun if n == 1 else many}"
 
@@ -354,7 +354,7 @@ def _widths(section: Section) -> list[int]:
     ]
 
 
-def _plain_table(section: Section) -> str:
+def plain_table(section: Section) -> str:
     widths = _widths(section)
 
     def line(row: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from memvalue.eval.rankers import MAIN
 from memvalue.eval.replay import MEASURES
-from memvalue.eval.report import Section, _count, _plain, _plain_table
+from memvalue.eval.report import Section, as_count, as_plain, plain_table
 
 _TITLES = {
     "correct": "correct",
@@ -57,7 +57,7 @@ class SimulateReport:
             whole = {**self.worlds[0], "notes": self.notes}
         else:
             whole = {"world": self.world, "seeds": self.seeds, "worlds": self.worlds, "notes": self.notes}
-        clean = _plain(whole)
+        clean = as_plain(whole)
         assert isinstance(clean, dict)
         return clean
 
@@ -81,7 +81,7 @@ class SimulateReport:
             if not d["holds"]
         ]
         says = {n: row["says"] for document in self.worlds for n, row in document["policies"].items()}
-        blocks = [_plain_table(section) for section in self.sections()]
+        blocks = [plain_table(section) for section in self.sections()]
         ahead = [line for document in self.worlds for line in _ahead(document)]
         return (
             "\n\n".join(
@@ -124,8 +124,8 @@ def _policies(document: dict[str, Any]) -> Section:
     marked = {(c["policy"], c["measure"]) for c in document["comparisons"] if c["significant"]}
     needs = document["needs"]["mean"]
     title = (
-        f"{document['world']}: {_count(document['pages'], 'page')}, {round(needs):,} needs, "
-        f"{_count(document['seeds'], 'seed')}"
+        f"{document['world']}: {as_count(document['pages'], 'page')}, {round(needs):,} needs, "
+        f"{as_count(document['seeds'], 'seed')}"
     )
     rows = [
         [name, *(_cell(row[m]) + ("*" if (name, m) in marked else " ") for m in MEASURES)]

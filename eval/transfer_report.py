@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, TextIO
 
-from memvalue.eval.report import Section, _count, _number, _percent, _plain, _plain_table, _signed
+from memvalue.eval.report import Section, as_count, as_number, as_percent, as_plain, as_signed, plain_table
 
 #: Names of the rows that are not a data set's, and of the best that any ranking can do.
 LEFT_OUT, ALL, CEILING = "leave one set out", "all sets", "most that can be kept"
@@ -60,7 +60,7 @@ class TransferReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values in a fixed order; what is undefined is None, never NaN."""
-        clean = _plain(asdict(self))
+        clean = as_plain(asdict(self))
         assert isinstance(clean, dict)
         return clean
 
@@ -75,7 +75,7 @@ class TransferReport:
 
     def text(self) -> str:
         """Everything as plain text."""
-        blocks = [self._heading(), *(_plain_table(section) for section in self.sections())]
+        blocks = [self._heading(), *(plain_table(section) for section in self.sections())]
         blocks.append("\n".join(self._footer()))
         return "\n\n".join(blocks) + "\n"
 
@@ -90,7 +90,7 @@ class TransferReport:
     def _heading(self) -> str:
         p = self.protocol
         sets = "; ".join(
-            f"{name} {_count(s['cases'], 'case')}, {_count(s['memories'], 'memory')}"
+            f"{name} {as_count(s['cases'], 'case')}, {as_count(s['memories'], 'memory')}"
             + (" (judged only)" if s["use"] == "judge" else "")
             for name, s in self.sets.items()
         )
@@ -101,7 +101,7 @@ class TransferReport:
 
     def _matrix(self) -> Section:
         header = ["fitted on"] + [
-            f"{name if i == 0 else ''}\n{_percent(key)}"
+            f"{name if i == 0 else ''}\n{as_percent(key)}"
             for name in self.sets
             for i, key in enumerate(self._keys)
         ]
@@ -121,13 +121,13 @@ class TransferReport:
                             continue
                         loss = LOSS if (definition, label, name, key) in lost else " "
                         own = " " if cell["kind"] == "transfer" else OWN
-                        row.append(_number(cell["turns"][key]["mean"]) + own + loss)
+                        row.append(as_number(cell["turns"][key]["mean"]) + own + loss)
                 rows.append(row)
         rows.append(["rules:", *blank])
         for rule, found in self.rules.items():
             row = [_rule(rule)]
             for name in self.sets:
-                row += [_number(found.get(name, {}).get(key, {}).get("mean")) + "  " for key in self._keys]
+                row += [as_number(found.get(name, {}).get(key, {}).get("mean")) + "  " for key in self._keys]
             rows.append(row)
         return Section("Needed memories kept, share of turns kept; columns: tested on", header, rows)
 
@@ -145,8 +145,8 @@ class TransferReport:
         for rule, found in self.rules.items():
             if name in found:
                 rows.append([_rule(rule), *(_with_interval(found[name][k]) for k in self._keys)])
-        title = f"Tested on {name}, 95 % BCa over its {_count(self.sets[name]['cases'], 'case')}"
-        return Section(title, ["fitted on", *map(_percent, self._keys)], rows)
+        title = f"Tested on {name}, 95 % BCa over its {as_count(self.sets[name]['cases'], 'case')}"
+        return Section(title, ["fitted on", *map(as_percent, self._keys)], rows)
 
     def _weights(self) -> Section:
         fits = self.weights.get(self.protocol["definition"], {})
@@ -155,7 +155,7 @@ class TransferReport:
             [
                 factor,
                 *(
-                    _number(fit[factor]["mean"]) + (" " if fit[factor]["informed"] else "p")
+                    as_number(fit[factor]["mean"]) + (" " if fit[factor]["informed"] else "p")
                     for fit in fits.values()
                 ),
             ]
@@ -168,7 +168,7 @@ class TransferReport:
         lines = [
             f"{OWN} fitted on other cases of the tested set ({self._own()}), the rest on other sets alone"
         ]
-        heads = " or ".join(_percent(f"{b:g}") for b in self.protocol["headline"])
+        heads = " or ".join(as_percent(f"{b:g}") for b in self.protocol["headline"])
         if heads:
             lines.append(
                 f"{LOSS} at {heads}, the best one-line rule of the tested set keeps more"
@@ -176,20 +176,20 @@ class TransferReport:
                 else f"no row falls behind the best one-line rule of a tested set at {heads}"
             )
         for x in self.losses:
-            low, high = (_signed(edge) for edge in x["ci"])
+            low, high = (as_signed(edge) for edge in x["ci"])
             lines.append(
-                f"loss: {x['definition']}, {x['row']}, on {x['tested_on']} at {_percent(x['budget'])}: "
-                f"{_number(x['value'])} against {_number(x['rule_value'])} by {_rule(x['rule'])} "
-                f"({_signed(x['difference'])} [{low}, {high}])"
+                f"loss: {x['definition']}, {x['row']}, on {x['tested_on']} at {as_percent(x['budget'])}: "
+                f"{as_number(x['value'])} against {as_number(x['rule_value'])} by {_rule(x['rule'])} "
+                f"({as_signed(x['difference'])} [{low}, {high}])"
             )
         heads_keys = {f"{b:g}" for b in self.protocol["headline"]}
         for x in self.changes:
             fell = x["ci"][1] is not None and x["ci"][1] < 0
             if fell and x["budget"] in heads_keys and x["row"] in self.sets:
-                low, high = (_signed(edge) for edge in x["ci"])
+                low, high = (as_signed(edge) for edge in x["ci"])
                 lines.append(
                     f"definition {x['definition']} fitted on {x['row']} and tested on {x['tested_on']} at "
-                    f"{_percent(x['budget'])} keeps {_signed(x['difference'])} [{low}, {high}] against "
+                    f"{as_percent(x['budget'])} keeps {as_signed(x['difference'])} [{low}, {high}] against "
                     f"{self.protocol['definition']}"
                 )
         return lines + list(self.notes)
@@ -207,5 +207,5 @@ def _rule(name: str) -> str:
 def _with_interval(cell: dict[str, Any]) -> str:
     low, high = cell["ci"]
     if low is None or low != low:
-        return _number(cell["mean"]) + " " * 15
-    return f"{_number(cell['mean'])} [{_number(low)}, {_number(high)}]"
+        return as_number(cell["mean"]) + " " * 15
+    return f"{as_number(cell['mean'])} [{as_number(low)}, {as_number(high)}]"
