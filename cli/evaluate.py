@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from memvalue.cli.exits import told
-from memvalue.cli.options import Cache, Data, Debug, Json, Limit, Model, NoCache, cache_folder, names, shares
+from memvalue.cli.options import (
+    Cache,
+    Data,
+    Debug,
+    Json,
+    Limit,
+    Model,
+    NoCache,
+    SplitKind,
+    Splits,
+    TokenBudgets,
+    cache_folder,
+    names,
+    shares,
+)
 from memvalue.cli.output import print_report
 from memvalue.cli.progress import ProgressBar
 
@@ -18,14 +32,9 @@ def evaluate(
     budgets: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Shares of turns in the table.")
     ] = None,
-    token_budgets: Annotated[
-        str | None, typer.Option(metavar="SHARES", help="Shares of tokens in the table.")
-    ] = None,
-    splits: Annotated[int | None, typer.Option(help="Half-and-half splits [default: 20].")] = None,
-    split_kind: Annotated[
-        str | None,
-        typer.Option(metavar="paper|grouped", help="grouped: no session on both sides [default: paper]."),
-    ] = None,
+    token_budgets: TokenBudgets = None,
+    splits: Splits = None,
+    split_kind: SplitKind = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the rivals' fits and the bootstrap.")] = None,
     policies: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Rivals in the table [default: all].")

@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from memvalue.cli.exits import told
-from memvalue.cli.options import Cache, Debug, Json, Limit, NoCache, cache_folder, names, shares
+from memvalue.cli.options import (
+    Cache,
+    Debug,
+    Encoder,
+    Json,
+    Limit,
+    ModelKind,
+    NoCache,
+    Regime,
+    SplitKind,
+    Splits,
+    TokenBudgets,
+    cache_folder,
+    names,
+    shares,
+)
 from memvalue.cli.output import print_report
 from memvalue.cli.progress import ProgressBar
 
@@ -21,9 +36,7 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the model goes [default: model.onnx].")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="linear|mlp", help="Kind of model [default: linear].")
-    ] = None,
+    model: ModelKind = None,
     role_offset: Annotated[
         bool | None,
         typer.Option(
@@ -34,25 +47,15 @@ def fit(
     budgets: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Shares of turns in the table, e.g. 0.05,0.1,0.3.")
     ] = None,
-    token_budgets: Annotated[
-        str | None, typer.Option(metavar="SHARES", help="Shares of tokens in the table.")
-    ] = None,
+    token_budgets: TokenBudgets = None,
     fit_budgets: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Shares that the weights are fitted for.")
     ] = None,
-    splits: Annotated[int | None, typer.Option(help="Half-and-half splits [default: 20].")] = None,
-    split_kind: Annotated[
-        str | None,
-        typer.Option(metavar="paper|grouped", help="grouped: no session on both sides [default: paper]."),
-    ] = None,
+    splits: Splits = None,
+    split_kind: SplitKind = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the fits and the bootstrap [default: 0].")] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(metavar="none|static|minilm|st:NAME", help="Embeddings as evidence [default: none]."),
-    ] = None,
-    regime: Annotated[
-        str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
-    ] = None,
+    encoder: Encoder = None,
+    regime: Regime = None,
     definition: Annotated[
         str | None, typer.Option(metavar="NAME", help="Definition of the factors [default: auto].")
     ] = None,

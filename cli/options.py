@@ -17,6 +17,20 @@ Cache = Annotated[
     typer.Option("--cache", metavar="DIR", help="Evidence cache [default: the user's cache folder]."),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the evidence cache.")]
+TokenBudgets = Annotated[str | None, typer.Option(metavar="SHARES", help="Shares of tokens in the table.")]
+Splits = Annotated[int | None, typer.Option(help="Half-and-half splits [default: 20].")]
+SplitKind = Annotated[
+    str | None,
+    typer.Option(metavar="paper|grouped", help="grouped: no session on both sides [default: paper]."),
+]
+ModelKind = Annotated[str | None, typer.Option(metavar="linear|mlp", help="Kind of model [default: linear].")]
+Encoder = Annotated[
+    str | None,
+    typer.Option(metavar="none|static|minilm|st:NAME", help="Embeddings as evidence [default: none]."),
+]
+Regime = Annotated[
+    str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An exported model, model.onnx.")]
 
 Now = Annotated[

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from memvalue.cli.exits import told
-from memvalue.cli.options import Cache, Debug, Json, Limit, NoCache, cache_folder, names, shares
+from memvalue.cli.options import (
+    Cache,
+    Debug,
+    Encoder,
+    Json,
+    Limit,
+    ModelKind,
+    NoCache,
+    Regime,
+    cache_folder,
+    names,
+    shares,
+)
 from memvalue.cli.output import print_text
 from memvalue.cli.progress import ProgressBar
 
@@ -23,9 +35,7 @@ def transfer(
     out: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Write the model fitted on all --data sets here.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="linear|mlp", help="Kind of model [default: linear].")
-    ] = None,
+    model: ModelKind = None,
     definition: Annotated[
         str | None, typer.Option(metavar="NAME", help="Definition of the factors [default: default].")
     ] = None,
@@ -36,13 +46,8 @@ def transfer(
             help="Further definitions in the table, or '' for none [default: longmemeval,artefact-free].",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(metavar="none|static|minilm|st:NAME", help="Embeddings as evidence [default: none]."),
-    ] = None,
-    regime: Annotated[
-        str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
-    ] = None,
+    encoder: Encoder = None,
+    regime: Regime = None,
     budgets: Annotated[
         str | None,
         typer.Option(metavar="SHARES", help="Shares of turns in the table [default: 0.05,0.1,0.3]."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from memvalue.data.errors import DataError
@@ -69,3 +70,24 @@ def as_int(value: Any, where: str, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
         raise DataError(f"{where}: {key} is {value!r}, not a whole number")
     return value
+
+
+def as_time(value: Any, where: str, key: str) -> datetime:
+    """An ISO 8601 time with an offset, in UTC; anything else is a DataError that says what to write.
+
+    A ``datetime`` is taken as its ISO form, so that a dict made in Python reads as a line of a file does.
+    """
+    if isinstance(value, datetime):
+        value = value.isoformat()
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+        else:
+            raise DataError(
+                f"{where}: {key} is {value!r}, which has no offset; write '...T02:21:00Z' or '...+02:00'"
+            )
+    raise DataError(f"{where}: {key} is {value!r}, not a time like '2023-05-20T02:21:00Z'")

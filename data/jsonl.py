@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memvalue.data.case import AnswerKey, Case, SealedKey
-from memvalue.data.check import as_bool, as_int, as_label, as_list, as_object, as_text, kind_of
+from memvalue.data.check import as_bool, as_int, as_label, as_list, as_object, as_text, as_time, kind_of
 from memvalue.data.consolidation import Consolidation
 from memvalue.data.dataset import Dataset
 from memvalue.data.errors import DataError
@@ -121,7 +121,7 @@ class _Reader:
         places = [f"{where}, memory {i}" for i in range(len(rows))]
         # Whole seconds from the start: what falls into one second is ordered by position.
         times = [
-            _time(m["time"], p, "time").replace(microsecond=0) for m, p in zip(rows, places, strict=True)
+            as_time(m["time"], p, "time").replace(microsecond=0) for m, p in zip(rows, places, strict=True)
         ]
         sessions = [_session(m.get("session", 0), p) for m, p in zip(rows, places, strict=True)]
 
@@ -143,7 +143,7 @@ class _Reader:
             return "no needed memory"
         ordered = np.array(order, dtype=np.int64)
         latest = max(times)
-        now = latest if item.get("now") is None else _time(item["now"], where, "now").replace(microsecond=0)
+        now = latest if item.get("now") is None else as_time(item["now"], where, "now").replace(microsecond=0)
         if now < latest:
             raise DataError(
                 f"{where}: now is {now.isoformat()}, but memory {times.index(latest)} is from "
@@ -195,21 +195,6 @@ class _Reader:
 
     def _intern(self, text: str) -> str:
         return self.pool.setdefault(text, text)
-
-
-def _time(value: Any, where: str, key: str) -> datetime:
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-            if moment.tzinfo is not None:
-                return moment.astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass
-        else:
-            raise DataError(
-                f"{where}: {key} is {value!r}, which has no offset; write '...T02:21:00Z' or '...+02:00'"
-            )
-    raise DataError(f"{where}: {key} is {value!r}, not a time like '2023-05-20T02:21:00Z'")
 
 
 def _session(value: Any, where: str) -> str | int:
@@ -289,7 +274,7 @@ def _events(value: Any, order: list[int], where: str) -> tuple[Event, ...]:
             Event(
                 cast(EventKind, e["kind"]),
                 row[memory],
-                _time(e["time"], here, "time"),
+                as_time(e["time"], here, "time"),
                 actor,
                 signal,
                 float(weight),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memvalue.data import Case, Consolidation, Dataset
+from memvalue.features.combine import varying
 from memvalue.features.names import FACTORS
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class Bench(BlindBench):
         observed: Iterator[Evidence] = iter(())
         how: dict[str, Any] = {"regime": regime, "encoder": None, "definition": "ready-made"}
         if extracted:
-            from memvalue.features import Definition, combine, informed, observe
+            from memvalue.features import Definition, combine, observe
 
             rules = definition if definition is not None else Definition.named("default")
             observed = iter(
@@ -207,7 +208,7 @@ class Bench(BlindBench):
                 names = tuple(seen.names)
                 evidence.append(seen.values)
                 factors.append(combine(seen, rules))
-                known |= informed(seen, rules)
+                known |= varying(factors[-1])
             else:
                 ready = np.asarray(case.factors, dtype=np.float32)
                 if ready.shape != (len(case), len(FACTORS)):
@@ -216,8 +217,7 @@ class Bench(BlindBench):
                         f"({len(case)}, {len(FACTORS)}), one row a memory in the order {', '.join(FACTORS)}"
                     )
                 factors.append(ready)
-                if len(ready):
-                    known |= np.ptp(ready, axis=0) > 0
+                known |= varying(ready)
         if len(evidence) < len(cases):  # raw evidence is offered only when every case has it
             names, evidence = (), [np.empty((len(c), 0), np.float32) for c in cases]
         return cls._lay_out(

@@ -10,14 +10,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memvalue.data.check import as_bool, as_int, as_label, as_list, as_object, as_text, kind_of
+from memvalue.data.check import as_bool, as_int, as_label, as_list, as_object, as_text, as_time, kind_of
 from memvalue.data.errors import DataError
 from memvalue.data.files import existing_file, write_atomic
 
@@ -91,14 +91,14 @@ class StoredMemory:
             id=as_label(name, where, "id"),
             text=as_text(row["text"], where, "text"),
             role=as_label(row["role"], where, "role"),
-            time=_time(row["time"], where, "time"),
+            time=as_time(row["time"], where, "time"),
             session=session,
             trust=_number(row.get("trust"), where, "trust", 1.0),
             pinned=False if row.get("pinned") is None else as_bool(row["pinned"], where, "pinned"),
             stratum=None if row.get("stratum") is None else as_text(row["stratum"], where, "stratum"),
-            expires=None if row.get("expires") is None else _time(row["expires"], where, "expires"),
+            expires=None if row.get("expires") is None else as_time(row["expires"], where, "expires"),
             uses=_number(row.get("uses"), where, "uses", math.inf),
-            last_used=None if row.get("last_used") is None else _time(row["last_used"], where, "last_used"),
+            last_used=None if row.get("last_used") is None else as_time(row["last_used"], where, "last_used"),
             embedding=None if vector is None else _vector(vector, where),
             extra={k: v for k, v in row.items() if k not in _KNOWN},
         )
@@ -176,23 +176,6 @@ def _parse(blob: bytes, where: str, *, first: bool) -> Any:
     except ValueError as error:  # a number of thousands of digits
         raise DataError(f"{where} is not valid JSON: {error}") from None
     return as_object(value, where)
-
-
-def _time(value: Any, where: str, key: str) -> datetime:
-    if isinstance(value, datetime):
-        value = value.isoformat()
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-            if moment.tzinfo is not None:
-                return moment.astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass
-        else:
-            raise DataError(
-                f"{where}: {key} is {value!r}, which has no offset; write '...T02:21:00Z' or '...+02:00'"
-            )
-    raise DataError(f"{where}: {key} is {value!r}, not a time like '2023-05-20T02:21:00Z'")
 
 
 def _number(value: Any, where: str, key: str, high: float) -> float | None:
