@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from memvalue.eval.policy import Inapplicable, Policy, Regime
 from memvalue.features import Definition, Evidence, combine
 from memvalue.features.names import FACTORS
 from memvalue.train.density import Density, fit_density, value_density
+
+#: Estimators fitted on a training bench, as long as that bench lives.
+_FITS: WeakKeyDictionary[Bench, dict[Any, Any]] = WeakKeyDictionary()
 
 
 class FactorModel:
@@ -81,9 +85,14 @@ class FactorModel:
         check_labels(train, self.name)
         fitted = copy.copy(self)
         factors, roles = self._factors(train), self._roles(train)
-        fitted.estimator = self.make(train).fit(
-            factors, train.needed, groups=train.case_of, **roles, **self._mask(train)
-        )
+        # Rows that differ only in how they rank by tokens have one fit: the search is the dear part.
+        found = _FITS.setdefault(train, {})
+        alike = (self.make, self.role_offset, self.definition, self.drop, self.source_controlled)
+        if alike not in found:
+            found[alike] = self.make(train).fit(
+                factors, train.needed, groups=train.case_of, **roles, **self._mask(train)
+            )
+        fitted.estimator = found[alike]
         if self.density:
             value = fitted.estimator.predict(factors, **roles)
             fitted.found_density = fit_density(value, train.tokens, train.offsets, train.needed)
