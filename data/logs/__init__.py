@@ -1,0 +1,1 @@
+"""Logs of a business, and the cases made of them."""

@@ -1,0 +1,104 @@
+"""A Dask cluster, by ``distributed`` (extra ``dask``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from memvalue.eval.engines.engine import Failed, attempt, one_line
+
+#: Units in flight, a worker thread: enough that none waits for the scheduler.
+AHEAD = 4
+
+#: Seconds to wait for a scheduler, and for its first worker.
+PATIENCE = 30.0
+
+
+class DaskEngine:
+    """The workers of a scheduler, or of a cluster on this machine where no address is given.
+
+    Workers must have memvalue installed and see the same files. A unit whose worker dies is run again
+    elsewhere, three times by the scheduler's own setting (``distributed.scheduler.allowed-failures``).
+
+    Parameters
+    ----------
+    scheduler
+        Address such as ``tcp://10.0.0.5:8786``; None for a cluster of ``workers`` processes here.
+    workers
+        Processes of a cluster here; None for as many as there are cores.
+
+    Raises
+    ------
+    ValueError
+        When no scheduler answers, or it has no worker.
+    ModuleNotFoundError
+        When the extra is not installed.
+    """
+
+    def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
+        from distributed import Client, LocalCluster
+
+        self._cluster: Any = None
+        if scheduler is None:
+            if workers is not None and workers < 1:
+                raise ValueError(f"workers must be 1 or more, got {workers}")
+            self._cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+        try:
+            self._client = Client(self._cluster or scheduler, timeout=PATIENCE, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            self.close()
+            raise ValueError(
+                f"--scheduler {scheduler}: {one_line(error)}; start one with `dask scheduler` and workers "
+                "with `dask worker ADDRESS`"
+            ) from None
+        self.workers = sum(self._client.nthreads().values())
+
+    def run(
+        self,
+        call: Callable[[Any], Any],
+        units: Iterable[Any],
+        done: Callable[[Any, Any], Iterable[Any]],
+    ) -> None:
+        """See :class:`~memvalue.eval.engines.engine.Engine`."""
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        source = iter(units)
+        out: dict[str, Any] = {}
+        flow = as_completed([], loop=self._client.loop)
+
+        def send(unit: Any) -> None:
+            # pure=False: two equal units are still two.
+            future = self._client.submit(attempt, call, unit, pure=False)
+            out[future.key] = unit
+            flow.add(future)
+
+        for unit in islice(source, AHEAD * self.workers):
+            send(unit)
+        for future in flow:
+            try:
+                outcome = future.result()
+            except KilledWorker as error:
+                outcome = Failed(
+                    f"its worker died {error.allowed_failures + 1} times (killed, or out of memory)"
+                )
+            except Exception as error:
+                outcome = Failed(f"unexpected {type(error).__name__}: {one_line(error)}")
+            further = list(done(out.pop(future.key), outcome))
+            future.release()
+            for unit in further:
+                send(unit)
+            for unit in islice(source, max(0, AHEAD * self.workers - len(out))):
+                send(unit)
+
+    def close(self) -> None:
+        """Leave the scheduler; stop a cluster that was started here."""
+        client = getattr(self, "_client", None)
+        if client is not None:
+            client.close()
+        if self._cluster is not None:
+            self._cluster.close()

@@ -1,0 +1,73 @@
+"""What every engine offers: run units, of which a finished one may bring further ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+#: Runs of a unit whose worker died. A worker may be killed for another's memory, so one death proves
+#: nothing; the third does (Dask's default of ``allowed-failures`` is the same).
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A unit that gave no result, and why, in one line."""
+
+    reason: str
+
+
+class Engine(Protocol):
+    """Runs ``call(unit)`` for every unit, in any order, each on one worker.
+
+    ``call`` and the units are pickled: a function of a module, and plain data. A unit whose worker dies is
+    run again, so ``call`` must be safe to repeat.
+    """
+
+    workers: int
+
+    def run(
+        self,
+        call: Callable[[Any], Any],
+        units: Iterable[Any],
+        done: Callable[[Any, Any], Iterable[Any]],
+    ) -> None:
+        """Run ``units`` and those that come of them.
+
+        Parameters
+        ----------
+        call
+            The work. What it raises becomes the :class:`Failed` outcome of that unit alone.
+        units
+            The first ones, taken as workers become free.
+        done
+            Called here, one at a time, as ``done(unit, outcome)``; returns further units. An outcome is what
+            ``call`` returned, or :class:`Failed`.
+        """
+
+    def close(self) -> None:
+        """Let the workers go."""
+
+
+def attempt(call: Callable[[Any], Any], unit: Any) -> Any:
+    """``call(unit)``, or why it failed: one bad unit must not stop the others."""
+    from threadpoolctl import threadpool_limits
+
+    try:
+        # A worker has one core: threads of numerical libraries would fight over it.
+        with threadpool_limits(limits=1):
+            return call(unit)
+    except MemoryError:
+        return Failed("out of memory; give the worker more, or the business a shorter log")
+    except (ValueError, OSError, ImportError) as error:
+        return Failed(one_line(error))
+    except Exception as error:
+        return Failed(f"unexpected {type(error).__name__}: {one_line(error)}")
+
+
+def one_line(error: BaseException) -> str:
+    """The first lines of an error, without line ends."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
