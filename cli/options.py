@@ -32,6 +32,18 @@ Regime = Annotated[
     str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An exported model, model.onnx.")]
+BusinessName = Annotated[
+    str, typer.Argument(metavar="BUSINESS", help="Name that its model is registered under.")
+]
+RegistryUri = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="URI",
+        envvar="MLFLOW_TRACKING_URI",
+        help="MLflow store with the models [default: sqlite:///mlflow.db].",
+    ),
+]
 
 Now = Annotated[
     str | None,

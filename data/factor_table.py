@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -172,7 +173,9 @@ class FactorTable:
         )
         pieces = [tables[t].take([c]) for _, t, c in order]
         sizes = [piece.rows for piece in pieces]
-        columns = {name: np.concatenate([getattr(p, name) for p in pieces or tables]) for name in kept}
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(p, name) for p in pieces or tables]) for name in kept
+        }
         return replace(
             first,
             times=np.array([p.times[0] for p in pieces], dtype="datetime64[s]"),

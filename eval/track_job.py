@@ -33,30 +33,32 @@ def track_job(config: FitConfig, result: FitResult) -> str:
     ValueError
         When the store cannot be used; the model has been written by then.
     """
-    import mlflow
-    from mlflow.exceptions import MlflowException
+    from memvalue.serve.model_store import artifact_folder, model_store
 
-    client = mlflow.MlflowClient(tracking_uri=config.track)
+    assert config.track is not None
     try:
-        found = client.get_experiment_by_name(EXPERIMENT)
-        experiment = found.experiment_id if found is not None else client.create_experiment(EXPERIMENT)
-        run = client.create_run(experiment).info.run_id
-        for key, value in config.model_dump(mode="json", exclude={"track", "cache"}).items():
-            client.log_param(run, key, value)
-        client.log_param(run, "data_digest", result.report.data["digest"])
-        client.log_param(run, "config_digest", config.digest())
-        record = result.report.to_dict()["policies"][config.model]
-        for section in ("turns", "tokens", "source_controlled"):
-            for budget, cell in (record.get(section) or {}).items():
-                if cell["mean"] is not None:
-                    client.log_metric(run, f"{section}_{budget}", cell["mean"])
-        with tempfile.TemporaryDirectory() as folder:
-            report = Path(folder) / "report.json"
-            report.write_text(result.report.to_json(), encoding="utf-8")
-            client.log_artifact(run, str(report))
-        client.log_artifact(run, str(result.path))
-        client.set_terminated(run)
-    except (MlflowException, OSError) as e:
-        reason = str(e).splitlines()[0]
-        raise ValueError(f"--track {config.track}: {reason}; the model itself is at {result.path}") from e
+        with model_store(config.track, create=True) as client:
+            found = client.get_experiment_by_name(EXPERIMENT)
+            if found is not None:
+                experiment = found.experiment_id
+            else:
+                experiment = client.create_experiment(EXPERIMENT, artifact_folder(config.track))
+            run = client.create_run(experiment).info.run_id
+            for key, value in config.model_dump(mode="json", exclude={"track", "cache"}).items():
+                client.log_param(run, key, value)
+            client.log_param(run, "data_digest", result.report.data["digest"])
+            client.log_param(run, "config_digest", config.digest())
+            record = result.report.to_dict()["policies"][config.model]
+            for section in ("turns", "tokens", "source_controlled"):
+                for budget, cell in (record.get(section) or {}).items():
+                    if cell["mean"] is not None:
+                        client.log_metric(run, f"{section}_{budget}", cell["mean"])
+            with tempfile.TemporaryDirectory() as folder:
+                report = Path(folder) / "report.json"
+                report.write_text(result.report.to_json(), encoding="utf-8")
+                client.log_artifact(run, str(report))
+            client.log_artifact(run, str(result.path))
+            client.set_terminated(run)
+    except ValueError as e:
+        raise ValueError(f"--track: {e}; the model itself is at {result.path}") from e
     return str(run)

@@ -8,11 +8,9 @@ It is not sentiment: joy and grief count alike.
 
 from __future__ import annotations
 
-import numpy as np
-
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, saturate
+from memvalue.features.shape import Column, saturate, single
 
 
 def emotional_intensity(e: Evidence, definition: Definition) -> Column:
@@ -21,4 +19,4 @@ def emotional_intensity(e: Evidence, definition: Definition) -> Column:
     A word of valence ±4 is the strongest and weighs a fifth of an exclamation mark.
     """
     felt = e["exclamations"] + 0.05 * e["absolute_valence"] + 0.1 * e["intensifiers"]
-    return np.asarray(e["person"] * saturate(felt, 1.0), dtype=np.float32)
+    return single(e["person"] * saturate(felt, 1.0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, saturate
+from memvalue.features.shape import Column, saturate, single
 
 #: Weight of an assistant's turn early in a session against a person's there. With .6, as in the trial,
 #: LongMemEval keeps a point less at 5 and at 30 %.
@@ -35,8 +35,6 @@ def goal_relevance(e: Evidence, definition: Definition) -> Column:
         return e["goal_match"]
     if definition.position:
         early = 1.0 / (1.0 + e["position"] / 2.0)
-        return np.asarray(early * np.where(e["person"] > 0, 1.0, ASSISTANT_OPENING), dtype=np.float32)
+        return single(early * np.where(e["person"] > 0, 1.0, ASSISTANT_OPENING))
     plans = saturate(e["goal_words"], 2.0)
-    return np.asarray(
-        e["person"] * (ANSWER * e["answers_question"] + (1.0 - ANSWER) * plans), dtype=np.float32
-    )
+    return single(e["person"] * (ANSWER * e["answers_question"] + (1.0 - ANSWER) * plans))

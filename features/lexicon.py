@@ -102,20 +102,21 @@ class Lexicon:
         key = entry[head]
         at, found = [], []
         for step, (table, entries) in enumerate(self._tables, start=1):
-            inside = head + step < len(entry)
-            head, key = head[inside], key[inside]
+            inside = head.searchsorted(len(entry) - step)
+            head, key = head[:inside], key[:inside]
             inside = tokens.sentence[head + step] == tokens.sentence[head]
             head, key = head[inside], key[inside]
             if not len(head):
                 break
             key = (key << _ID_BITS) | entry[head + step]
             if len(table):
-                place = np.minimum(np.searchsorted(table, key), len(table) - 1)
-                hit = table[place] == key
-                at.append(head[hit])
-                found.append(entries[place[hit]])
+                place = table.searchsorted(key)
+                hit = where(table.take(place, mode="clip") == key)
+                if len(hit):
+                    at.append(head[hit])
+                    found.append(entries[place[hit]])
         none = np.empty(0, np.int64)
-        return np.concatenate([none, *at]), np.concatenate([none, *found])
+        return (np.concatenate(at), np.concatenate(found)) if at else (none, none)
 
     @classmethod
     def read(cls, folder: Traversable, language: str) -> Lexicon:

@@ -30,6 +30,9 @@ def log_evidence(
         float64[n]; Σ weight·.999^hours over corrected, contradicted and superseded.
     """
     n = len(consolidation)
+    if not consolidation.events:
+        known = 0.0 if begun else np.nan
+        return np.full(n, known), np.full(n, known)
     uses, harm, written = [0.0] * n, [0.0] * n, [False] * n
     logged = 0 if begun else n  # the first memory that has a log
     now = int(consolidation.now.astype("datetime64[s]").astype(np.int64))

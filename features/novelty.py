@@ -72,6 +72,8 @@ def new_words(
         heard.add(slot)
     if not len(slot):
         return np.zeros(n)
+    if n == 1:
+        return np.array([len(set(slot.tolist()))], dtype=np.float64)
     # Most words are settled without sorting: each drops its place into a bucket, the first place stays (the
     # last to be written, going backwards), and whoever finds its own slot there knows the slot's first place.
     bits = min(max(len(slot).bit_length(), _LEAST_BUCKETS), _MOST_BUCKETS)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import ne
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from memvalue.data.consolidation import Consolidation
 from memvalue.features.cache import EvidenceCache, code_digest
 from memvalue.features.encoder import Encoder
 from memvalue.features.evidence import Evidence
+from memvalue.features.heard_words import HeardWords
 from memvalue.features.lexicon import load_lexicon
 from memvalue.features.log_evidence import log_evidence
 from memvalue.features.match import Declared, check_declared, declared_match, declared_target
-from memvalue.features.novelty import detrend, new_words
+from memvalue.features.novelty import SLOT_BITS, detrend, new_words
 from memvalue.features.past import Past
 from memvalue.features.recurrence import recurrence
 from memvalue.features.scan import scan
@@ -62,6 +63,9 @@ _MODULES = (
         )
     ),
 )  # fmt: skip
+
+#: Memories whose words are held at a time, some 140 a turn of LongMemEval: 40 MB.
+PART = 1 << 14
 
 #: Only the end of the turn before is looked at for a question (trial).
 _TAIL = 300
@@ -215,43 +219,63 @@ def _observe(
     logged: bool = False,
 ) -> Evidence:
     n = len(c)
-    scanned = scan(c.texts, language)
     if embedded is None and encoder is not None:
         embedded = encoder.encode(c.texts)
     unit = None if embedded is None else unit_rows(embedded, "embeddings")
     if unit is not None and len(unit) != n:
         raise ValueError(f"{len(unit)} rows of embeddings do not fit {n} memories")
-    words, owner, person = scanned.word_hash, scanned.word_text, c.person
+    person = c.person
     uses, harm = log_evidence(c, online=online, begun=logged)
     missing = np.full(n, np.nan)
-
-    def match(declared: Declared | None) -> NDArray[np.floating]:
-        if declared is None:
-            return missing
-        return declared_match(declared, words, owner, n, embedded=unit, language=language)
-
-    context: dict[str, NDArray[np.floating] | NDArray[np.bool_] | NDArray[np.int64]] = {
+    context: dict[str, NDArray[Any]] = {
         "person": person,
         "position": c.positions,
         "similarity": missing
         if unit is None or past is not None
         else rehearsal_similarity(unit, c.sessions, person, online=online),
-        "goal_match": match(goals),
-        "profile_match": match(profile),
+        "goal_match": missing if goals is None else np.empty(n),
+        "profile_match": missing if profile is None else np.empty(n),
         "uses": uses,
         "harm": harm,
         "trust": missing if c.trust is None else c.trust,
     }
-    # What moves the past on comes last: nothing from here on refuses what was given.
+    values = np.empty((n, len(EVIDENCE)), dtype=np.float32)
+    # Part by part, of which the counts and persons' words stay: the words of a large store fill memory.
+    parts = [slice(0, n)]
+    heard = None if past is None else past.heard
+    if past is None and n > PART:
+        parts = [slice(i, min(i + PART, n)) for i in range(0, n, PART)]
+        heard = HeardWords(SLOT_BITS)
+    new, words, owner = np.empty(n), [], []
+    for part in parts:
+        size = part.stop - part.start
+        scanned = scan(c.texts[part], language)
+        values[part, : len(COLUMNS)] = scanned.counts
+        word, said_in = scanned.word_hash, scanned.word_text
+        for name, declared in (("goal_match", goals), ("profile_match", profile)):
+            if declared is not None:
+                some = None if unit is None else unit[part]
+                context[name][part] = declared_match(
+                    declared, word, said_in, size, embedded=some, language=language
+                )
+        # What moves the past on comes last: nothing from here on refuses what was given.
+        new[part] = new_words(word, said_in, size, heard)
+        if size < n:
+            kept = person[part][said_in]
+            word, said_in = word[kept], said_in[kept] + part.start
+        words.append(word)
+        owner.append(said_in)
     context["answers_question"] = _answers_question(c, past)
-    new = new_words(words, owner, n, None if past is None else past.heard)
     context["new_words"] = new
     context["novelty"] = detrend(new, person, None if past is None else past.usual)
     context["overlap"], context["topic"] = recurrence(
-        words, owner, c.sessions, person, online=online, past=None if past is None else past.rehearsal
+        words[0] if len(words) == 1 else np.concatenate(words),
+        owner[0] if len(owner) == 1 else np.concatenate(owner),
+        c.sessions,
+        person,
+        online=online,
+        past=None if past is None else past.rehearsal,
     )
-    values = np.empty((n, len(EVIDENCE)), dtype=np.float32)
-    values[:, : len(COLUMNS)] = scanned.counts
     for j, name in enumerate(CONTEXT):
         values[:, len(COLUMNS) + j] = context[name]
     return Evidence(EVIDENCE, values)

@@ -75,6 +75,8 @@ def recurrence(
     topic
         float64[n] in [0, 1).
     """
+    if past is None and (not len(sessions) or sessions[0] == sessions[-1]):
+        return np.zeros(len(sessions)), np.zeros(len(sessions))  # there is no other conversation
     heard = person[owner]
     if past is None:
         if not online or int(heard.sum()) <= min(MAX_WORDS, MAX_MATES):

@@ -13,7 +13,18 @@ import numpy as np
 
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, natural, no_refusal, saturate, statement, unhedged
+from memvalue.features.shape import (
+    Column,
+    choose,
+    known,
+    natural,
+    no_refusal,
+    saturate,
+    single,
+    statement,
+    unhedged,
+    unit,
+)
 
 #: An assistant's unhedged statement against a person's report (trial: .35).
 ASSISTANT = 0.35
@@ -28,9 +39,7 @@ def reliability(e: Evidence, definition: Definition) -> Column:
     """
     past = saturate(e["regular_past"] + 0.7 * e["past_tense"], 2.0)
     report = natural(e) * (0.5 + 0.25 * past + 0.1 * unhedged(e) + 0.15 * statement(e))
-    said = np.where(e["person"] > 0, report, ASSISTANT * unhedged(e) * no_refusal(e))
+    said = choose(e["person"] > 0, report, ASSISTANT * unhedged(e) * no_refusal(e))
     trust = e["trust"]
-    said = np.where(np.isnan(trust), said, 0.5 * said + 0.5 * trust)
-    harm = e["harm"]
-    said = said * np.exp(-np.where(np.isnan(harm), np.float32(0.0), harm))
-    return np.asarray(np.clip(said, 0.0, 1.0), dtype=np.float32)
+    said = choose(np.isnan(trust), said, 0.5 * said + 0.5 * trust)
+    return single(unit(said * np.exp(-known(e["harm"]))))

@@ -20,6 +20,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,13 @@ GAP = 3
 TAIL = 40
 
 _LETTER, _DIGIT, _UPPER, _EMOJI, _KNOWN = 1, 2, 4, 8, 128
+
+# Class of every byte that stands for itself, as tables for bytes.translate: one pass each, where arithmetic
+# on arrays takes several, which a lone turn would feel.
+_KINDS = bytes(_LETTER if chr(b).isalpha() else _DIGIT if chr(b).isdigit() else 0 for b in range(128))
+_KINDS += bytes(128)
+_CAPITALS = bytes(b < 128 and chr(b).isupper() for b in range(256))
+_SIGNS = bytes(b == 10 or (33 <= b < 127 and not chr(b).isalnum()) for b in range(256))
 # Classes of non-ASCII characters, filled in as they are met: building them for all of Unicode would take
 # longer (0.3 s) than most programs run. Untouched pages cost no memory.
 _CLASS: Bytes = np.zeros(0x110000, np.uint8)
@@ -123,10 +131,11 @@ class Tokens:
         return below[1:] - below[:-1]
 
     def follows(self, earlier: Ints, steps: int) -> Ints:
-        """Indices of the tokens ``steps`` after ``earlier`` where both are of one sentence."""
+        """Indices of the tokens ``steps`` after the sorted ``earlier`` where both are of one sentence."""
+        if not len(earlier):
+            return earlier
+        earlier = earlier[: earlier.searchsorted(len(self.sentence) - steps)]
         later = earlier + steps
-        inside = later < len(self.sentence)
-        earlier, later = earlier[inside], later[inside]
         found: Ints = later[self.sentence[earlier] == self.sentence[later]]
         return found
 
@@ -137,28 +146,26 @@ def tokenise(texts: Sequence[str]) -> Tokens:
     n = len(encoded)
     gap = b"\0" * GAP
     joined = gap + gap.join(encoded) + b"\0" * TAIL
-    bounds = np.zeros(n + 1, np.int64)
-    np.cumsum([len(data) + GAP for data in encoded], out=bounds[1:])
+    bounds = np.array([0, *accumulate(len(data) + GAP for data in encoded)], np.int64)
     ends = bounds[1:]
 
+    data = bytearray(joined)  # whose copies can be written to
     buffer = np.frombuffer(joined, np.uint8)
-    upper = (buffer - np.uint8(65)) < 26
-    lower = buffer + upper.view(np.uint8) * np.uint8(32)  # a shift is not vectorised
-    letters = (lower - np.uint8(97)) < 26
-    digits = (buffer - np.uint8(48)) < 10
-    signs = where((((buffer - np.uint8(33)) < 94) & ~(letters | digits)) | (buffer == 10))
+    upper = np.frombuffer(data.translate(_CAPITALS), np.bool_)
+    lower = np.frombuffer(data.lower(), np.uint8)
+    kinds = np.frombuffer(data.translate(_KINDS), np.uint8)
+    signs = where(np.frombuffer(data.translate(_SIGNS), np.bool_))
     sign = buffer.take(signs)
     emoji, trailing = np.empty(0, np.int64), None
     if not joined.isascii():
-        emoji = _beyond_ascii(buffer, lower, letters, digits, upper)
+        emoji = _beyond_ascii(buffer, lower, kinds, upper)
         trailing = where((buffer & np.uint8(0xC0)) == 0x80)
 
     quotes = signs[sign == 39]
-    quotes = quotes[letters[quotes - 1] & letters[quotes + 1]]
+    quotes = quotes[(kinds[quotes - 1] == _LETTER) & (kinds[quotes + 1] == _LETTER)]
     separators = signs[((sign - np.uint8(44)) < 4) | (sign == 58)]  # , - . / are 44 to 47, : is 58
-    separators = separators[digits[separators - 1] & digits[separators + 1]]
-    kinds = letters.view(np.uint8) + digits.view(np.uint8) * np.uint8(2)
-    kinds[quotes], kinds[separators] = 1, 2
+    separators = separators[(kinds[separators - 1] == _DIGIT) & (kinds[separators + 1] == _DIGIT)]
+    kinds[quotes], kinds[separators] = _LETTER, _DIGIT
     edges = where(kinds[1:] != kinds[:-1])
     edges += 1
     runs = kinds.take(edges)
@@ -186,7 +193,7 @@ def tokenise(texts: Sequence[str]) -> Tokens:
         bounds=bounds,
         start=start,
         end=end,
-        is_number=runs.take(filled) == 2,
+        is_number=runs.take(filled) == _DIGIT,
         length=length,
         token_bounds=token_bounds,
         token_text=np.arange(n).repeat(token_bounds[1:] - token_bounds[:-1]),
@@ -199,16 +206,20 @@ def _sentence_ends(buffer: Bytes, kinds: Bytes, signs: Ints, sign: Bytes, ends: 
     """Sorted positions of sentence ends; the end of each text is one."""
     at = signs[_STOPS[sign]]
     kind = buffer[at]
+    ends_one = _CLOSES[buffer[at + 1]]
     # After one or two ASCII digits with neither digit nor separator before them, a full stop ends nothing.
-    tens = buffer[at - 2]
-    alone = np.where(kinds[at - 2] == 2, ((tens - np.uint8(48)) < 10) & (kinds[at - 3] != 2), True)
-    ordinal = (kind == 46) & ((buffer[at - 1] - np.uint8(48)) < 10) & alone
-    out = np.concatenate([at[(kind == 10) | (_CLOSES[buffer[at + 1]] & ~ordinal)], ends])
+    after = where((kind == 46) & ((buffer[at - 1] - np.uint8(48)) < 10))
+    if len(after):
+        last = at[after]
+        tens = (buffer[last - 2] - np.uint8(48)) < 10
+        alone = (kinds[last - 2] != _DIGIT) | (tens & (kinds[last - 3] != _DIGIT))
+        ends_one[after[alone]] = False
+    out = np.concatenate([at[(kind == 10) | ends_one], ends])
     out.sort()
     return out
 
 
-def _beyond_ascii(buffer: Bytes, lower: Bytes, letters: Bools, digits: Bools, upper: Bools) -> Ints:
+def _beyond_ascii(buffer: Bytes, lower: Bytes, kinds: Bytes, upper: Bools) -> Ints:
     """Write class and lower case of every non-ASCII character into the arrays; return where emoji begin."""
     lead = where(buffer >= 0xC0)
     first = buffer[lead].astype(np.int64)
@@ -222,14 +233,13 @@ def _beyond_ascii(buffer: Bytes, lower: Bytes, letters: Bools, digits: Bools, up
         for point in np.unique(unknown).tolist():
             _LOWER[point], _CLASS[point] = _classify(chr(point))
     classes = _CLASS[code]
-    is_letter, is_digit = (classes & _LETTER) != 0, (classes & _DIGIT) != 0
+    kind = classes & np.uint8(_LETTER | _DIGIT)
     upper[lead] = (classes & _UPPER) != 0
     packed = _LOWER[code]
     changes = packed != 0
     for j in range(4):
         here = width > j
-        letters[lead[here] + j] = is_letter[here]
-        digits[lead[here] + j] = is_digit[here]
+        kinds[lead[here] + j] = kind[here]
         here &= changes
         lower[lead[here] + j] = (packed[here] >> np.uint32(8 * j)) & np.uint32(0xFF)
     found: Ints = lead[(classes & _EMOJI) != 0]

@@ -49,7 +49,8 @@ class Counter:
         self.phrase_at, self.phrase = lexicon.match_phrases(entry, tokens)
         # Bits of the groups of which a word or a phrase begins here.
         self.bits = lexicon.bits.take(entry)
-        np.bitwise_or.at(self.bits, self.phrase_at, lexicon.bits[self.phrase])
+        if len(self.phrase_at):
+            np.bitwise_or.at(self.bits, self.phrase_at, lexicon.bits[self.phrase])
         sought = where((self.bits & _SOUGHT_BITS) != 0)
         self.sought = {name: sought[self.has(sought, name)] for name in _SOUGHT}
         self.numbers = where(tokens.is_number)
@@ -115,7 +116,10 @@ class Counter:
         self._set("uppercase", t.count_bytes(where(t.upper)))
         self._set("emoji", t.count_bytes(t.emoji))
         for name, char in _SIGNS:
-            self._set(name, t.count_bytes(t.signs[t.sign == char]))
+            if self.n == 1:  # a lone turn would feel the arrays
+                self._set(name, chunk[0].count(chr(char)))
+            else:
+                self._set(name, t.count_bytes(t.signs[t.sign == char]))
         self._set("code_chars", t.count_bytes(t.signs[_CODE[t.sign]]))
         self._set("list_lines", t.count_bytes(self._list_lines(t.signs[t.sign == 10])))
         self._set("ends_with_question", [text.rstrip(_BLANK).endswith("?") for text in chunk])
@@ -123,10 +127,17 @@ class Counter:
     def _list_lines(self, feeds: Ints) -> Ints:
         """Positions of bullets and item numbers that open a line, after up to four blanks."""
         buffer = self.tokens.buffer
-        at = np.concatenate([feeds + 1, self.tokens.begins])
+        at: Ints = np.concatenate([feeds + 1, self.tokens.begins])
         at.sort()
         for _ in range(4):
-            at += _GAP[buffer[at]]
+            blank = _GAP[buffer[at]]
+            if not blank.any():
+                break
+            at += blank
+        first = buffer[at]
+        at = at[(_BULLET | _DIGIT)[first]]
+        if not len(at):
+            return at
         first, second, third, fourth = (buffer[at + j] for j in range(4))
         bullet = _BULLET[first] & _GAP[second]
         short = _CLOSE[second] & _GAP[third]
@@ -185,8 +196,10 @@ class Counter:
 
     def _within(self, group: str, steps: int) -> Ints:
         """Sorted tokens of which one of ``group`` comes at most ``steps`` earlier in the sentence."""
-        near = [self.tokens.follows(self.sought[group], k) for k in range(1, steps + 1)]
-        return _distinct(near)
+        sought = self.sought[group]
+        if not len(sought):
+            return sought
+        return _distinct([self.tokens.follows(sought, k) for k in range(1, steps + 1)])
 
     def _regular_past(self) -> Bools:
         """[T] forms that look like a regular past tense."""
@@ -208,11 +221,12 @@ class Counter:
     def _numbers(self) -> None:
         t = self.tokens
         numbers = self.numbers
-        before, after, beyond = (
-            t.buffer[p] for p in (t.start[numbers] - 1, t.end[numbers], t.end[numbers] + 1)
-        )
-        signed = (before == 36) | (after == 36) | (after == 37) | ((after == 32) & (beyond == 36))
-        measured = _distinct([numbers[signed], self._just_after_number("units")])
+        measured = numbers
+        if len(numbers):
+            end = t.end[numbers]
+            before, after, beyond = t.buffer[t.start[numbers] - 1], t.buffer[end], t.buffer[end + 1]
+            signed = (before == 36) | (after == 36) | (after == 37) | ((after == 32) & (beyond == 36))
+            measured = _distinct([numbers[signed], self._just_after_number("units")])
         self._set("number_units", t.count_tokens(measured))
         dates, times = self._shaped()
         self._set("clock_times", t.count_tokens(_distinct([times, self._just_after_number("_clock")])))
@@ -223,6 +237,8 @@ class Counter:
         """Numbers right after which one of ``group`` begins (5kg, 5 kg, 5-minute)."""
         t = self.tokens
         at = self.sought[group]
+        if not len(at):
+            return at
         at = at[at > 0]
         number = at - 1
         close = t.is_number[number] & (t.start[at] - t.end[number] <= 1)

@@ -64,18 +64,25 @@ def word_keys(blocks: Blocks, start: Ints, size: Ints) -> tuple[Keys, Keys, Ints
     ``start`` and ``size`` are in bytes. hash(word) = mix(block) for at most 8 bytes; for longer words
     mix(size·GOLDEN + Σ_j mix(block_j + (j + 1)·GOLDEN)) modulo 2^64, blocks of 8 bytes padded with zeros.
     """
-    keys = blocks.read(start, size)
-    hashes = mix(keys)
     long = where(size > 8)
-    if len(long):
-        s, z = start[long], size[long]
-        count = (z + 7) >> 3
-        first = np.cumsum(count) - count
-        owner = np.repeat(np.arange(len(long)), count)
-        j = np.arange(len(owner)) - first[owner]
-        block = blocks.read(s[owner] + 8 * j, z[owner] - 8 * j)
-        parts = mix(block + (j + 1).astype(np.uint64) * GOLDEN)
-        whole = mix(np.add.reduceat(parts, first) + z.astype(np.uint64) * GOLDEN)
-        hashes[long] = whole
-        keys[long] = whole | LONG_MARK
+    if not len(long):
+        keys = blocks.read(start, size)
+        return keys, mix(keys), long
+    s, z = start[long], size[long]
+    count = (z + 7) >> 3
+    first = count.cumsum() - count
+    j = np.arange(int(count.sum())) - first.repeat(count)
+    step = 8 * j
+    # The blocks of long words behind the first blocks of all: one pass, whose fixed cost a lone turn feels.
+    total = len(start)
+    read = blocks.read(
+        np.concatenate([start, s.repeat(count) + step]), np.concatenate([size, z.repeat(count) - step])
+    )
+    keys = read[:total].copy()
+    read[total:] += (j + 1).view(np.uint64) * GOLDEN
+    mixed = mix(read)
+    hashes = mixed[:total]
+    whole = mix(np.add.reduceat(mixed[total:], first) + z.view(np.uint64) * GOLDEN)
+    hashes[long] = whole
+    keys[long] = whole | LONG_MARK
     return keys, hashes, long

@@ -8,11 +8,9 @@ Closeness to the running centroid of the user's turns was tried and is left out:
 
 from __future__ import annotations
 
-import numpy as np
-
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, per_twenty_words, saturate
+from memvalue.features.shape import Column, per_twenty_words, saturate, single
 
 
 def self_relevance(e: Evidence, definition: Definition) -> Column:
@@ -23,4 +21,4 @@ def self_relevance(e: Evidence, definition: Definition) -> Column:
         + 0.3 * e["my_relation"]
         + 0.3 * per_twenty_words(e, "first_person")
     )
-    return np.asarray(e["person"] * saturate(own, 2.0), dtype=np.float32)
+    return single(e["person"] * saturate(own, 2.0))

@@ -14,7 +14,16 @@ import numpy as np
 
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, natural, no_refusal, per_twenty_words, saturate, statement
+from memvalue.features.shape import (
+    Column,
+    choose,
+    natural,
+    no_refusal,
+    per_twenty_words,
+    saturate,
+    single,
+    statement,
+)
 
 #: Share of new words in a person's utility. Over three data sets, weights fitted on the other two: .25 keeps
 #: 1 to 3 points fewer of Memora and LoCoMo, .55 a point fewer of LongMemEval.
@@ -42,7 +51,7 @@ def task_utility(e: Evidence, definition: Definition) -> Column:
         person = (1.0 - NOVELTY) * person + NOVELTY * new
     cues = saturate(e["retraction"] + e["retraction_phrases"], 1.0)
     person = np.minimum(person + RETRACTION * cues, 1.0)
-    return np.where(e["person"] > 0, person, _product(e)).astype(np.float32)
+    return choose(e["person"] > 0, person, _product(e))
 
 
 def _specifics(e: Evidence) -> Column:
@@ -57,7 +66,7 @@ def _specifics(e: Evidence) -> Column:
         + 0.15 * e["capitals"],
         1.6,
     )
-    return np.asarray(specific * (0.8 + 0.2 * statement(e)), dtype=np.float32)
+    return single(specific * (0.8 + 0.2 * statement(e)))
 
 
 def _product(e: Evidence) -> Column:
@@ -70,4 +79,4 @@ def _product(e: Evidence) -> Column:
         1.5,
     )
     idle = e["boilerplate"] / BOILERPLATE_SCALE + e["second_person"] / ADDRESS_SCALE
-    return np.asarray(dense * no_refusal(e) * np.exp(-idle), dtype=np.float32)
+    return single(dense * no_refusal(e) * np.exp(-idle))

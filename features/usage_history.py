@@ -12,7 +12,7 @@ import numpy as np
 
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, saturate
+from memvalue.features.shape import Column, choose, known, saturate, single
 
 #: Rare words shared with one other memory that say most of it: about the median of LongMemEval's user turns.
 OVERLAP_SCALE = 4.0
@@ -29,11 +29,11 @@ USES = 0.7
 
 def usage_history(e: Evidence, definition: Definition) -> Column:
     """float32[n] in [0, 1]; .7·sat(uses, 2) + .3·rehearsal with a log, rehearsal alone without."""
-    rehearsal = np.zeros(len(e), np.float32)
+    rehearsal = single(0.0 * e["person"])
     if definition.rehearsal:
         own = saturate(e["overlap"], OVERLAP_SCALE)
         topic = np.minimum(e["topic"] / TOPIC_FULL, 1.0)
-        rehearsal = np.asarray(e["person"] * ((1.0 - TOPIC) * own + TOPIC * topic), dtype=np.float32)
+        rehearsal = single(e["person"] * ((1.0 - TOPIC) * own + TOPIC * topic))
     uses = e["uses"]
-    needed = USES * saturate(np.where(np.isnan(uses), np.float32(0.0), uses), 2.0) + (1.0 - USES) * rehearsal
-    return np.where(np.isnan(uses), rehearsal, needed).astype(np.float32)
+    needed = USES * saturate(known(uses), 2.0) + (1.0 - USES) * rehearsal
+    return choose(np.isnan(uses), rehearsal, needed)

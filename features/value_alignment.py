@@ -8,11 +8,9 @@ Range: [0, 1]; neutral value 0.
 
 from __future__ import annotations
 
-import numpy as np
-
 from memvalue.features.definition import Definition
 from memvalue.features.evidence import Evidence
-from memvalue.features.shape import Column, per_twenty_words, saturate
+from memvalue.features.shape import Column, per_twenty_words, saturate, single
 
 
 def value_alignment(e: Evidence, definition: Definition) -> Column:
@@ -20,4 +18,4 @@ def value_alignment(e: Evidence, definition: Definition) -> Column:
     if e.has("profile_match"):
         return e["profile_match"]
     stated = 0.7 * e["preference"] + 0.5 * e["value_words"] + 0.5 * per_twenty_words(e, "preference")
-    return np.asarray(e["person"] * saturate(stated, 1.5), dtype=np.float32)
+    return single(e["person"] * saturate(stated, 1.5))

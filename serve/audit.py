@@ -40,6 +40,7 @@ JUNK: tuple[str, ...] = ("", "empty", "greeting", "boilerplate")
 _NONE, _EMPTY, _GREETING, _BOILERPLATE = range(len(JUNK))
 
 _WORD = re.compile(r"\w+")
+_APART = {b: " " for b in range(128) if not _WORD.match(chr(b))}
 
 
 @dataclass(frozen=True)
@@ -172,21 +173,22 @@ def _copies_and_junk(
     n = len(texts)
     exact, near = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     junk = np.zeros(n, dtype=np.int8)
-    group = np.empty(n, dtype=np.int64)
-    first_text: dict[str, int] = {}
-    first_words: dict[frozenset[str], int] = {}
+    group = np.arange(n)
+    # Hashes, not what is hashed: that would be as large as the store. What they find is compared.
+    first_text: dict[int, int] = {}
+    first_words: dict[int, int] = {}
     for i, text in enumerate(texts):
-        key = " ".join(text.split())
-        first = first_text.setdefault(key, i)
-        if first < i:  # the words are those of the first
+        key = _plain(text)
+        first = first_text.setdefault(hash(key), i)
+        if first < i and _plain(texts[first]) == key:  # the words are those of the first
             exact[i], junk[i], group[i] = first, junk[first], group[first]
             near[i] = group[first]
             continue
-        found = _WORD.findall(key.lower())
+        found = _words(key)
         words = frozenset(found)
-        group[i] = first_words.setdefault(words, i)
-        if group[i] < i:
-            near[i] = group[i]
+        first = first_words.setdefault(hash(words), i)
+        if first < i and frozenset(_words(_plain(texts[first]))) == words:
+            near[i] = group[i] = first
         if not words:
             junk[i] = _EMPTY
         elif len(found) <= GREETING_WORDS and words <= GREETINGS:
@@ -194,3 +196,15 @@ def _copies_and_junk(
     copies = np.bincount(group, minlength=n)[group]
     junk[(copies >= BOILERPLATE_COPIES) & (junk == _NONE)] = _BOILERPLATE
     return exact, near, junk
+
+
+def _plain(text: str) -> str:
+    """The text, white space apart."""
+    return " ".join(text.split())
+
+
+def _words(text: str) -> list[str]:
+    """Lower-case words in reading order."""
+    lower = text.lower()
+    # As the pattern, four times as fast.
+    return lower.translate(_APART).split() if lower.isascii() else _WORD.findall(lower)

@@ -124,11 +124,11 @@ class Plan:
     def near_misses(self, count: int = 10) -> list[dict[str, Any]]:
         """The memories just below the cut, closest first."""
         below = (self.reason == _BELOW) | (self.reason == _SUMMARY)
-        return self._list(below)[:count]
+        return self._list(below, count)
 
-    def _list(self, which: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    def _list(self, which: NDArray[np.bool_], count: int | None = None) -> list[dict[str, Any]]:
         order = ranking(self.score, self.ids)
-        return list(self.rows(order[which[order]]))
+        return list(self.rows(order[which[order]][:count]))
 
     def summary(self) -> dict[str, Any]:
         """Counts and, where they are known, tokens of each list."""

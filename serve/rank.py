@@ -159,8 +159,8 @@ def rank(
 
     Where the nudges' range (1.05 / 0.91) is wider than the spread of the relevance itself, they are raised to
     the power that makes it fit, so that no nudge can lift the least relevant candidate over the most
-    relevant. Without nudges the order is that of the relevance, bit for bit. Equal scores keep the order
-    given, after the unbounded nudge has been asked.
+    relevant. Without nudges the order is that of the relevance, bit for bit. Of equal scores the more
+    relevant goes first, then the one with the higher unbounded nudge, then the order given.
 
     Parameters
     ----------
@@ -194,12 +194,12 @@ def rank(
     full = nudge(worth, use, hurt)
     lowest, highest = (float(scores.min()), float(scores.max())) if n else (0.0, 0.0)
     spread = highest / lowest if lowest > 0 else math.inf
-    strength = 1.0 if n < 2 else min(1.0, math.log(spread) / math.log(FULL_RANGE))
+    strength = 1.0 if n < 2 else strength_within(spread, FULL_RANGE, float(np.finfo(scores.dtype).eps))
     bounded = full if strength == 1.0 else full**strength
     multiplier = np.broadcast_to(np.asarray(bounded, dtype=scores.dtype), (n,))
     nudged = scores * multiplier
     return Ranking(
-        order=_order(nudged, np.broadcast_to(full, (n,)), n if top is None else min(top, n)),
+        order=_order(nudged, scores, np.broadcast_to(full, (n,)), n if top is None else min(top, n)),
         score=nudged,
         relevance=scores,
         multiplier=multiplier,
@@ -209,14 +209,24 @@ def rank(
     )
 
 
-def _order(score: NDArray[np.floating], full: NDArray[Any], top: int) -> NDArray[np.int64]:
-    """int64[top]; highest score first, then highest nudge, then the order given."""
+def strength_within(spread: float, full_range: float, eps: float) -> float:
+    """The power in [0, 1] to which nudges are raised so that their range fits the spread of the relevance.
+
+    A little less than fits, so that rounding (``eps``, of the scores' type) cannot carry anything over.
+    """
+    return min(1.0, max(0.0, math.log(spread) - 4.0 * eps) / math.log(full_range))
+
+
+def _order(
+    score: NDArray[np.floating], relevance: NDArray[np.floating], full: NDArray[Any], top: int
+) -> NDArray[np.int64]:
+    """int64[top]; highest score first, then highest relevance, then highest nudge, then the order given."""
     rows = np.arange(len(score))
     if top < len(score):
         # Everything that may be among the first, ties at the edge included.
         edge = np.partition(score, len(score) - top)[len(score) - top]
         rows = np.flatnonzero(score >= edge)
-    return rows[np.lexsort((-full[rows], -score[rows]))][:top]
+    return rows[np.lexsort((-full[rows], -relevance[rows], -score[rows]))][:top]
 
 
 def _signal(name: str, column: ArrayLike | None, n: int, low: float, high: float, neutral: float) -> Any:

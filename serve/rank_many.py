@@ -89,11 +89,12 @@ def rank_many(
         lowest = np.where(there, scores, np.inf).min(axis=1)
         highest = np.where(there, scores, 0.0).max(axis=1)
         some = (there.sum(axis=1) > 1) & (lowest > 0)
-        strength[some] = np.minimum(1.0, np.log(highest[some] / lowest[some]) / full_range)
+        room = np.maximum(0.0, np.log(highest[some] / lowest[some]) - 4.0 * np.finfo(np.float64).eps)
+        strength[some] = np.minimum(1.0, room / full_range)
     multiplier = full.copy()
     weak = strength < 1.0
     multiplier[weak] = full[weak] ** strength[weak, None]
     nudged = scores * multiplier
-    order = np.lexsort((-full, -nudged), axis=1)[:, : scores.shape[1] if top is None else top]
+    order = np.lexsort((-full, -scores, -nudged), axis=1)[:, : scores.shape[1] if top is None else top]
     order = np.where(np.take_along_axis(there, order, axis=1), order, -1)
     return Rankings(order, nudged, multiplier, strength)

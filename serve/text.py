@@ -25,6 +25,10 @@ from memvalue.serve.value_model import ValueModel
 
 _DAY = np.timedelta64(86_400, "s")
 
+#: What a model states about its factors.
+_SWITCHES = tuple(f.name for f in fields(Definition))
+_STATED = frozenset((*_SWITCHES, "encoder", "regime"))
+
 
 @dataclass(frozen=True, slots=True)
 class TextDecisions:
@@ -164,6 +168,8 @@ def lay_out(
         When ``now`` lies before a memory.
     """
     n = len(memories)
+    if n == 1:
+        return _lone(memories[0], now), np.zeros(1, dtype=np.int64)
     seconds = np.fromiter((_seconds(m.time) for m in memories), dtype=np.int64, count=n)
     numbers: dict[Any, int] = {}
     session = np.fromiter(
@@ -183,14 +189,7 @@ def lay_out(
     sessions, times = session[order], seconds[order]
     # Sessions may interleave; a running maximum keeps the column sorted without splitting a session.
     times = np.maximum.accumulate(times) if n else times
-    latest = int(times[-1]) if n else 0
-    end = latest if now is None else _seconds(as_utc(now, "now"))
-    if end < latest:
-        late = int(np.argmax(seconds))
-        raise DataError(
-            f"now is {np.datetime64(end, 's')}Z, but memory {memories[late].id!r} is from "
-            f"{np.datetime64(int(seconds[late]), 's')}Z; give a later 'now' or leave the memory out"
-        )
+    end = _end(memories[int(np.argmax(seconds))], now) if n else _moment(now, 0)
     starts = np.flatnonzero(np.diff(sessions, prepend=-1))
     rows = np.arange(n)
     trust = None
@@ -221,6 +220,38 @@ def lay_out(
     )
 
 
+def _lone(memory: StoredMemory, now: datetime | None) -> Consolidation:
+    """As `lay_out` of one memory, in a tenth of the time."""
+    end = _end(memory, now)
+    return Consolidation(
+        texts=(memory.text,),
+        roles=(memory.role,),
+        sessions=np.zeros(1, dtype=np.int64),
+        positions=np.zeros(1, dtype=np.int64),
+        times=np.array([_seconds(memory.time)], dtype=np.int64).view("datetime64[s]"),
+        now=np.datetime64(end, "s"),
+        events=(Event("opened", 0, _use_time(memory, end), weight=memory.uses),) if memory.uses else (),
+        trust=None if memory.trust is None else np.array([memory.trust]),
+        pinned=np.array([memory.pinned], dtype=bool),
+    )
+
+
+def _end(latest: StoredMemory, now: datetime | None) -> int:
+    """The moment of the decision in seconds since 1970 UTC, not before the latest memory."""
+    last = _seconds(latest.time)
+    end = _moment(now, last)
+    if end < last:
+        raise DataError(
+            f"now is {np.datetime64(end, 's')}Z, but memory {latest.id!r} is from "
+            f"{np.datetime64(last, 's')}Z; give a later 'now' or leave the memory out"
+        )
+    return end
+
+
+def _moment(now: datetime | None, otherwise: int) -> int:
+    return otherwise if now is None else _seconds(as_utc(now, "now"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Setting:
     definition: Definition
@@ -231,14 +262,13 @@ class _Setting:
 def _setting(model: ValueModel) -> _Setting:
     """How the model's factors are made."""
     stored = model.definition
-    names = {f.name for f in fields(Definition)}
-    if set(stored) != names | {"encoder", "regime"} or stored["regime"] not in ("batch", "online"):
+    if stored.keys() != _STATED or stored["regime"] not in ("batch", "online"):
         raise ValueError(
             "the model does not say how its factors are made, or says it in another version's words; export "
             "it with `memvalue fit`, or compute the factors yourself and call ValueModel.decide"
         )
     return _Setting(
-        Definition(**{name: stored[name] for name in names}),
+        Definition(**{name: stored[name] for name in _SWITCHES}),
         cast(Literal["batch", "online"], stored["regime"]),
         str(stored["encoder"]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 GOLDEN_RELATIVE = 1e-5
 GOLDEN_ABSOLUTE = 1e-5
 
+#: onnxruntime logs fatal errors alone: the others come as exceptions.
+LOG_SEVERITY = 4
+
 _VALUE = ("value",)
+_SCALAR = (bool, int, float)
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 #: Lowest and highest value that an optional input may have, and what it means.
@@ -62,7 +67,8 @@ class ValueModel:
         self._content = content
         # Parts of the model, by what is asked for and what is given. Two threads that miss the same one
         # both make it, and either may stay.
-        self._parts: dict[tuple[tuple[str, ...], tuple[str, ...]], _Part] = {}
+        self._values: dict[tuple[str, ...], _Part] = {}
+        self._decisions: dict[tuple[str, ...], _Part] = {}
         self.digest = digest
 
     @classmethod
@@ -80,7 +86,8 @@ class ValueModel:
         Parameters
         ----------
         path
-            A file written by ``memvalue fit`` or ``train.export``.
+            A file written by ``memvalue fit`` or ``train.export``; or, where MLflow is installed, a
+            registered model: ``models:/NAME@champion`` or ``models:/NAME/VERSION``.
         verify
             Require the content digest, this package's factor definitions and the golden rows. Without, only
             the structure is checked: for looking at a model, not for deciding with it.
@@ -103,7 +110,12 @@ class ValueModel:
         if signature is not None and public_key is None:
             raise ValueError("a signature can only be checked with a key; pass public_key as well")
         try:
-            data = read_file(name, MAX_BYTES, follow_links=follow_links)
+            if name.startswith("models:/"):
+                from memvalue.serve.registry_uri import read_registered
+
+                data = read_registered(name)
+            else:
+                data = read_file(name, MAX_BYTES, follow_links=follow_links)
             if public_key is not None:
                 mark = name + SUFFIX if signature is None else os.fsdecode(signature)
                 check_signature(data, _signature(mark, follow_links), public_key)
@@ -187,7 +199,7 @@ class ValueModel:
         feeds = {"factors": table}
         if machine is not None:
             feeds["machine"] = _column("machine", machine, len(table))
-        found: NDArray[np.float32] = self._run(_VALUE, feeds)[0]
+        found: NDArray[np.float32] = self._run(self._values, _VALUE, feeds)[0]
         return found
 
     def decide(
@@ -244,7 +256,7 @@ class ValueModel:
             feeds["harm"] = _column("harm", harm, n)
         if machine is not None:
             feeds["machine"] = _column("machine", machine, n)
-        return Decision(*self._run(OUTPUTS, feeds))
+        return Decision(*self._run(self._decisions, OUTPUTS, feeds))
 
     def explain(self, factors: ArrayLike, **question: Any) -> Explanation:
         """Why one memory has its value: :func:`memvalue.serve.explain` with this model."""
@@ -252,19 +264,16 @@ class ValueModel:
 
         return explain(self, factors, **question)
 
-    def _run(self, outputs: tuple[str, ...], feeds: dict[str, NDArray[np.float32]]) -> list[Any]:
+    def _run(
+        self,
+        parts: dict[tuple[str, ...], _Part],
+        outputs: tuple[str, ...],
+        feeds: dict[str, NDArray[np.float32]],
+    ) -> list[Any]:
         """These outputs, by the part of the graph that they need."""
-        key = outputs, tuple(feeds)
-        part = self._parts.get(key)
+        part = parts.get(tuple(feeds))
         if part is None:
-            content = specialise(self._content, outputs, key[1])
-            try:
-                session = _session(content)
-            except Exception as error:  # as in from_bytes
-                raise ModelError(f"onnxruntime cannot load a part of it: {_first_line(error)}") from None
-            part = self._parts[key] = _Part(
-                session, list(outputs), inputs_of(content), OneMemory(session, outputs)
-            )
+            part = parts[tuple(feeds)] = self._part(outputs, feeds)
         if len(feeds["factors"]) == 1:
             alone = part.alone(feeds)
             if alone is not None:
@@ -273,6 +282,15 @@ class ValueModel:
             feeds = {name: column for name, column in feeds.items() if name in part.inputs}
         found: list[Any] = part.session.run(part.outputs, feeds)
         return found
+
+    def _part(self, outputs: tuple[str, ...], given: Iterable[str]) -> _Part:
+        content = specialise(self._content, outputs, tuple(given))
+        try:
+            session = _session(content)
+        except Exception as error:  # as in from_bytes
+            raise ModelError(f"onnxruntime cannot load a part of it: {_first_line(error)}") from None
+        alone = OneMemory(session, outputs, log_severity=LOG_SEVERITY)
+        return _Part(session, list(outputs), inputs_of(content), alone)
 
     def __repr__(self) -> str:
         return f"ValueModel({self.kind}, digest={self.digest[:12]})"
@@ -315,7 +333,9 @@ def _session(content: bytes) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors come as exceptions
+    options.log_severity_level = LOG_SEVERITY
+    # The arena keeps what the largest batch took, and costs a lone memory .4 µs.
+    options.enable_cpu_mem_arena = False
     # The fallback would retry on the same provider and print to stdout.
     return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"], enable_fallback=0)
 
@@ -340,11 +360,20 @@ def _table(factors: ArrayLike) -> NDArray[np.float32]:
             f"factors must be [n, {len(FACTORS)}] in the order {', '.join(FACTORS)}; "
             f"got shape {np.shape(factors)}"
         )
-    # Comparisons that are false for NaN as well. For one memory Python's are faster than numpy's: a sum is
-    # NaN when any of its terms is.
+    # Comparisons that are false for NaN as well. For one memory Python's are faster than numpy's.
     if len(table) == 1:
-        lone = table[0].tolist()
-        fits = min(lone) >= 0.0 and max(lone) <= 1.0 and sum(lone) >= 0.0
+        ((a, b, c, d, e, f, g),) = table.tolist()
+        if (
+            0.0 <= a <= 1.0
+            and 0.0 <= b <= 1.0
+            and 0.0 <= c <= 1.0
+            and 0.0 <= d <= 1.0
+            and 0.0 <= e <= 1.0
+            and 0.0 <= f <= 1.0
+            and 0.0 <= g <= 1.0
+        ):
+            return table
+        fits = False
     else:
         fits = not table.size or bool(table.min() >= 0.0 and table.max() <= 1.0)
     if not fits:
@@ -358,7 +387,7 @@ def _table(factors: ArrayLike) -> NDArray[np.float32]:
 def _column(name: str, values: ArrayLike, n: int) -> NDArray[np.float32]:
     """float32[n] within the input's range; one number stands for all."""
     low, high, meaning = _RANGES[name]
-    if isinstance(values, bool | int | float):  # the graph spreads one number over all rows
+    if isinstance(values, _SCALAR):  # the graph spreads one number over all rows
         if not (low <= values <= high and values <= FLOAT32_MAX):
             raise ValueError(f"{name} is {values}; it is {meaning}")
         return np.array([values], dtype=np.float32)
@@ -370,7 +399,11 @@ def _column(name: str, values: ArrayLike, n: int) -> NDArray[np.float32]:
         column = np.full(n, column, dtype=np.float32)
     if column.shape != (n,):
         raise ValueError(f"{name} must be one number or {n}, one a memory; got shape {column.shape}")
-    if n and not (np.isfinite(column).all() and column.min() >= low and column.max() <= high):
+    if n == 1:  # as for the factors, and false for NaN
+        fits = low <= column.item() <= min(high, FLOAT32_MAX)
+    else:
+        fits = not n or bool(np.isfinite(column).all() and column.min() >= low and column.max() <= high)
+    if not fits:
         row = int(np.argmin(np.isfinite(column) & (column >= low) & (column <= high)))
         raise ValueError(f"{name}[{row}] is {column[row]}; it is {meaning}")
     return np.ascontiguousarray(column)

@@ -24,8 +24,8 @@ MAY_IMPORT = {
     "eval": {"data", "features", "models", "serve", "train", "configs"},
     "cli": {"data", "features", "models", "serve", "train", "eval", "configs"},
 }
-#: The files of the verb `export`, which alone may look at the runtime: it must read what they write.
-EXPORT = {"export", "graph"}
+#: The files of train that may look at the runtime, which must read what they write and what they hand out.
+EXPORT = {"export", "graph", "registry"}
 
 #: Packages that a room may import when the module is imported. Others wait until they are needed.
 AT_IMPORT = {

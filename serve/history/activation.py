@@ -17,7 +17,7 @@ from memvalue.serve.history.errors import HistoryError
 
 #: k: latest uses that are kept; up to k uses B is exact. Mean error of B beyond that, on 2,000 histories
 #: each (benchmarks/history.py): .013 where uses are scattered at random over a life, .12 where they come in
-#: heavy-tailed bursts (.061 and .36 with one kept, .007 and .069 with 16).
+#: heavy-tailed bursts (.060 and .35 with one kept, .007 and .070 with 16).
 KEPT = 8
 
 #: Uses within a minute of now count as a minute old: a use just now has no infinite activation.

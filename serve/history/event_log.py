@@ -13,7 +13,7 @@ from memvalue.data.event import EVENT_KINDS
 from memvalue.features.use_clock import microseconds_of
 from memvalue.serve.history.errors import HistoryError
 from memvalue.serve.history.event_columns import FIELDS, EventColumns
-from memvalue.serve.history.record import KINDS, Record
+from memvalue.serve.history.record import KINDS, MAX_WEIGHT, Record
 
 #: Columns of the table of events, in order.
 COLUMNS = ("id", "memory", "kind", "actor", "signal", "weight", "time_us", "active_hours", "stability")
@@ -107,12 +107,12 @@ class EventLog(ABC):
             For an unknown kind or a naive time, or when the log cannot be read.
         """
         where, parameters = self._conditions(memory, kinds, actor, after, until)
-        return map(_record, self._pages(COLUMNS, where, [int(since), *parameters]))
+        return map(_record, self._pages(COLUMNS, where, [_id(since), *parameters]))
 
     def columns(self, *, since: int = 0, memory: str | None = None) -> EventColumns:
         """The events above an id as columns, for :meth:`States.rebuild`."""
         where, parameters = self._conditions(memory, None, None, None, None)
-        return EventColumns.from_rows(self._pages(FIELDS, where, [int(since), *parameters]))
+        return EventColumns.from_rows(self._pages(FIELDS, where, [_id(since), *parameters]))
 
     def _pages(self, columns: Sequence[str], where: str, parameters: list[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows in the order of ids, read page by page; the first column and parameter are the id."""
@@ -166,9 +166,12 @@ class EventLog(ABC):
     def compact(self, before: datetime, *, forgotten: bool = False) -> Compaction:
         """Make the log smaller, keeping what states need.
 
-        All ``shown`` events of a memory up to ``before`` become one, with their summed weight and the time
-        of the last. Lost: when and to whom each was shown; an as-of state between them counts them all at
-        the last. No state of the log as a whole changes, under any formulas, since being shown is no use.
+        All ``shown`` events of a memory up to ``before`` become one (more where their weights would exceed
+        what one event may have), with their summed weight, the time of the last and the latest reading of
+        the store's own clock. Lost: when and to whom each was shown; an as-of state between them counts
+        them all at the last. No state of the log as a whole changes, under any formulas, since being shown
+        is no use. On the active clock, where events may come in another order, and where one event could not
+        hold them all, fractional weights add up to the same but for rounding.
 
         Parameters
         ----------
@@ -183,10 +186,15 @@ class EventLog(ABC):
         with self._changing() as execute:
             gone = 0
             if forgotten:
-                last = f"SELECT max(time_us) FROM {table} AS l WHERE l.memory = e.memory"
+                # In the order of folding, time and then id: whoever keeps whole days writes a memory again
+                # at the very time at which it was forgotten.
+                later = (
+                    f"SELECT 1 FROM {table} AS l WHERE l.memory = e.memory "
+                    "AND (l.time_us > e.time_us OR l.time_us = e.time_us AND l.id > e.id)"
+                )
                 ended = (
                     f"SELECT memory FROM {table} AS e WHERE kind = 'forgotten' AND time_us <= {m} "
-                    f"AND time_us = ({last})"
+                    f"AND NOT EXISTS ({later})"
                 )
                 gone = self._delete(execute, f"kind <> 'forgotten' AND memory IN ({ended})", cut)
             rows = execute(
@@ -281,18 +289,25 @@ def _record(row: Sequence[Any]) -> Record:
 
 
 def _merge(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Rows of shown events, sorted by memory and time, as one each memory."""
+    """Rows of shown events, sorted by memory and time, as one each memory, or as few as can hold them."""
     merged: list[list[Any]] = []
     for row in rows:
-        if merged and merged[-1][1] == row[1]:
+        if merged and merged[-1][1] == row[1] and merged[-1][5] + row[5] <= MAX_WEIGHT:
             before = merged[-1]
             merged[-1] = list(row)
             merged[-1][5] = before[5] + row[5]
             if before[3] != row[3]:
                 merged[-1][3] = "several"
+            # Where one reading is missing the states on that clock are refused, and stay so.
+            merged[-1][7] = None if None in (before[7], row[7]) else max(before[7], row[7])
         else:
             merged.append(list(row))
     return merged
+
+
+def _id(since: int) -> int:
+    """An id that every database can compare with; there are none beyond."""
+    return max(0, min(int(since), 2**63 - 1))
 
 
 def _time(name: str, moment: datetime) -> int:

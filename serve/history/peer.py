@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memvalue.serve.history.errors import HistoryError
+from memvalue.serve.history.fsrs import MIN_STABILITY
 from memvalue.serve.history.memory_state import MemoryState
 from memvalue.serve.history.record import MAX_STABILITY_DAYS, Record
 from memvalue.serve.history.utility import MIGRATED_WEIGHT
@@ -47,8 +48,8 @@ class Confidence:
 def merge_peer(state: MemoryState, peer: MemoryState, trust: float) -> MemoryState:
     """``state`` with a peer's view of the same memory added.
 
-    α += trust·α_peer, β += trust·β_peer, S = max(S, trust·S_peer) (systems.md section 2). Importance, harm
-    and both clocks are the owner's own and stay.
+    α += trust·α_peer, β += trust·β_peer, S = max(S, trust·S_peer) (systems.md section 2), and S no shorter
+    than FSRS has it. Importance, harm and both clocks are the owner's own and stay; with no trust all does.
 
     Raises
     ------
@@ -56,7 +57,9 @@ def merge_peer(state: MemoryState, peer: MemoryState, trust: float) -> MemorySta
         For a trust outside [0, 1].
     """
     _check_trust(trust)
-    stability = trust * peer.stability
+    if trust == 0.0:
+        return state
+    stability = max(trust * peer.stability, MIN_STABILITY)  # NaN where the peer has none
     if not stability > state.stability:  # also where either is NaN
         stability = state.stability if state.stability == state.stability else stability
     return replace(
@@ -102,7 +105,9 @@ def peer_record(
     trust = min(trust, allowance / total)
     if trust <= 0.0:
         return None
-    stability = min(trust * peer.stability, MAX_STABILITY_DAYS) if peer.stability > 0.0 else None
+    stability = None
+    if peer.stability > 0.0:
+        stability = min(max(trust * peer.stability, MIN_STABILITY), MAX_STABILITY_DAYS)
     return Record(memory, "imported", time, source, peer.alpha / total, trust * total, stability=stability)
 
 

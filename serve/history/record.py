@@ -16,6 +16,8 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
 #: A billion observations in one event is a mistake, and sums stay far from overflow.
 MAX_WEIGHT = 1e9
 
+_OPTIONAL = ("active_hours", "stability")
+
 #: A hundred years, the longest interval of the package ``fsrs``.
 MAX_STABILITY_DAYS = 36_500.0
 
@@ -74,11 +76,16 @@ class Record:
                 raise ValueError(
                     f"Record.time has no time zone ({self.time.isoformat()}); use datetime(..., tzinfo=UTC)"
                 )
-            object.__setattr__(self, "time", self.time.astimezone(UTC))
+            try:
+                object.__setattr__(self, "time", self.time.astimezone(UTC))
+            except OverflowError:
+                raise ValueError(
+                    f"Record.time {self.time.isoformat()} lies outside the years 1 to 9999 in UTC"
+                ) from None
         # Plain floats: a database driver would store another number type as bytes, or refuse it.
         for name in ("signal", "weight", "active_hours", "stability"):
             value = getattr(self, name)
-            if value is not None and type(value) is not float:
+            if type(value) is not float and not (value is None and name in _OPTIONAL):
                 object.__setattr__(self, name, _as_float(name, value))
         if not 0.0 <= self.signal <= 1.0:
             raise ValueError(f"Record.signal must lie in [0, 1], got {self.signal}")

@@ -129,9 +129,10 @@ class SqliteLog(EventLog):
             try:
                 connection.execute("VACUUM")
             except sqlite3.OperationalError as error:
-                if not _is_busy(error):
+                if not (_is_busy(error) or _is_full(error)):
                     raise
-                # Others are writing: the space is overwritten already and will be used again.
+                # Others are writing, or there is no room for a copy: what was taken out is out, its space is
+                # overwritten already and will be used again.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def check(self) -> None:
@@ -175,6 +176,14 @@ class SqliteLog(EventLog):
         deadline = time.monotonic() + self._timeout
         while True:  # the change of mode does not wait for other processes by itself
             try:
+                # Before the change, which is written into the file; at one moment, since another process may
+                # be making the log.
+                connection.execute("BEGIN")
+                try:
+                    self._examine(connection)
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
                 mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
                 break
             except sqlite3.OperationalError as error:
@@ -187,24 +196,28 @@ class SqliteLog(EventLog):
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
         try:
-            mark = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if mark == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
+            if not self._examine(connection):
                 for statement in _statements(_SCHEMA):
                     connection.execute(statement)
-            elif mark != _APPLICATION_ID:
-                raise HistoryError(
-                    f"{self.path}: an SQLite file, but no event log; give the log its own file"
-                )
-            elif version != _VERSION:
-                raise HistoryError(
-                    f"{self.path}: log format {version}, this package reads {_VERSION}; install the "
-                    "memvalue that wrote it"
-                )
         except BaseException:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+
+    def _examine(self, connection: sqlite3.Connection) -> bool:
+        """Is there a log? False for an empty file; HistoryError for a file that is something else."""
+        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+        if mark == 0 and not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
+            return False
+        if mark != _APPLICATION_ID:
+            raise HistoryError(f"{self.path}: an SQLite file, but no event log; give the log its own file")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != _VERSION:
+            raise HistoryError(
+                f"{self.path}: log format {version}, this package reads {_VERSION}; install the "
+                "memvalue that wrote it"
+            )
+        return True
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -217,13 +230,13 @@ class SqliteLog(EventLog):
                 reason = f"another process kept it locked for {self._timeout:g} s; raise timeout, or stop it"
             elif "unable to open" in text:
                 reason = "cannot be opened; does its folder exist, and may it be written?"
-            elif "full" in text:
+            elif _is_full(error):
                 reason = "the disk is full; nothing of this was written"
             elif "readonly" in text:
                 reason = "may not be written"
             elif isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                 reason = text
-            elif "malformed" in text or "not a database" in text or "corrupt" in text:
+            elif any(sign in text for sign in _DAMAGE):
                 reason = f"damaged or not a log: {text}. {_REMEDY}"
             else:
                 reason = text
@@ -233,6 +246,9 @@ class SqliteLog(EventLog):
         return f"SqliteLog({self.path!r}, durability={self.durability!r})"
 
 
+#: What SQLite says of a file that lost something.
+_DAMAGE = ("malformed", "not a database", "corrupt", "no such table", "no such column")
+
 _REMEDY = "Restore it from a backup, or save what can be read with sqlite3's .recover"
 _NAMES = ", ".join(COLUMNS[1:])
 _INSERT = f"INSERT INTO events ({_NAMES}) VALUES ({', '.join('?' * (len(COLUMNS) - 1))})"
@@ -241,6 +257,10 @@ _INSERT_WITH_ID = f"INSERT INTO events (id, {_NAMES}) VALUES ({', '.join('?' * l
 
 def _is_busy(error: sqlite3.DatabaseError) -> bool:
     return "locked" in str(error) or "busy" in str(error)
+
+
+def _is_full(error: sqlite3.DatabaseError) -> bool:
+    return "is full" in str(error)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from memvalue.serve.history.activation import KEPT, activation_from_latest, acti
 from memvalue.serve.history.errors import HistoryError
 from memvalue.serve.history.event_columns import EventColumns
 from memvalue.serve.history.formulas import Formulas
-from memvalue.serve.history.fsrs import AGAIN, GOOD, MERGE
+from memvalue.serve.history.fsrs import AGAIN, GOOD, MERGE, MIN_STABILITY
 from memvalue.serve.history.memory_state import MemoryState
 from memvalue.serve.history.ordered_events import NO_GRADE, OrderedEvents, is_kind, last_of
 from memvalue.serve.history.record import Record
@@ -175,10 +175,12 @@ class States:
         if not isinstance(stability, np.ndarray):
             if grade != MERGE:
                 return *fsrs.review(stability, difficulty, (t - reviewed_at) / 24.0, grade), t
+            given = max(given, MIN_STABILITY)
             if stability != stability:
                 return given, fsrs.first_difficulty(), t
             return max(stability, given), difficulty, reviewed_at
         s, d, at = stability.copy(), difficulty.copy(), reviewed_at.copy()
+        given = np.maximum(given, MIN_STABILITY)
         new = (grade == MERGE) & np.isnan(stability)
         s[new], d[new], at[new] = given[new], fsrs.first_difficulty(), t[new]
         old = (grade == MERGE) & ~new

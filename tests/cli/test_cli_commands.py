@@ -317,7 +317,6 @@ def test_ctrl_c_keeps_the_old_model_and_leaves_nothing_else(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")  # the tracking store's own warnings are not ours
 def test_a_tracked_fit_is_found_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mlflow
 

@@ -286,14 +286,33 @@ def test_knowledge_tracing_updates_by_bayes_and_then_learns():
 
 
 def test_sm2_intervals_are_one_six_and_then_times_easiness():
-    # Two successes: intervals 6 and 15 days; due fifteen days after the last.
-    close(sm2(view([0, 0], (0, "opened", DAY), (0, "opened", 7 * DAY), now=22 * DAY)), [-1, -22])
+    # Quality 4 leaves EF at 2.5: intervals 6 and 15 days; due fifteen days after the last.
+    events = [(0, "opened", DAY, 0.5), (0, "opened", 7 * DAY, 0.5)]
+    close(sm2(view([0, 0], *events, now=22 * DAY)), [-1, -22])
 
 
-def test_sm2_failure_starts_anew_and_makes_harder():
-    # A failure of quality 1: EF 2.5 → 1.96, interval 1; then successes: 6, 6·1.96 days.
-    events = [(0, k, d * DAY) for k, d in (("corrected", 1), ("opened", 2), ("opened", 8))]
-    close(sm2(view([0], *events, now=(8 + 11.76) * DAY)), [-1])
+def test_sm2_easiness_follows_the_quality_and_fractions_of_a_day_are_rounded_up():
+    # Quality 5, 5: EF 2.6, 2.7, so 6·2.7 = 16.2 → 17 days.
+    close(sm2(view([0], (0, "opened", DAY), (0, "opened", 7 * DAY), now=(7 + 17) * DAY)), [-1])
+    # Quality 3, 3: EF 2.36, 2.22, so 6·2.22 = 13.32 → 14 days. No signal is below 0: 1e-12 stands for it.
+    events = [(0, "opened", DAY, 1e-12), (0, "opened", 7 * DAY, 1e-12)]
+    close(sm2(view([0], *events, now=(7 + 14) * DAY)), [-1])
+
+
+def test_sm2_easiness_never_falls_below_its_least():
+    # Ten times quality 3, .14 each: 1.3 is reached at the ninth. The days are 1, 6, and then times
+    # 2.22, 2.08, 1.94, 1.8, 1.66, 1.52, 1.38, 1.3, 1.3, rounded up: 14, 30, 59, 107, 178, 271, 374, 487, 634.
+    days = np.cumsum([1, 6, 14, 30, 59, 107, 178, 271, 374, 487])
+    events = [(0, "opened", d * DAY, 1e-12) for d in days]
+    close(sm2(view([0], *events, now=(days[-1] + 634) * DAY)), [-1])
+
+
+def test_sm2_failure_starts_anew_and_leaves_the_easiness():
+    # Quality 5 (EF 2.6), a failure, and two of quality 4: intervals 1, 6, 6·2.6 = 15.6 → 16 days.
+    events = [(0, "opened", DAY, 1.0), (0, "corrected", 2 * DAY), (0, "opened", 3 * DAY, 0.5)]
+    close(sm2(view([0], *events[:2], now=3 * DAY)), [-1])
+    events.append((0, "opened", 9 * DAY, 0.5))
+    close(sm2(view([0], *events, now=25 * DAY)), [-1])
 
 
 # LRU and LFU

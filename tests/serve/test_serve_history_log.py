@@ -184,6 +184,45 @@ def test_compaction_drops_the_history_of_the_forgotten_on_request(log: EventLog)
     assert log.count("later") == 2
 
 
+def test_a_memory_written_again_at_the_time_it_was_forgotten_keeps_its_history(log: EventLog) -> None:
+    log.append_many([event("written", 0), event("forgotten", 2), event("written", 2), event("opened", 2)])
+    log.append_many([event("written", 0, "b"), event("opened", 2, "b"), event("forgotten", 2, "b")])
+    log.append_many([event("written", 0, "c"), event("forgotten", 2, "c"), event("forgotten", 9, "c")])
+    assert log.compact(at(5), forgotten=True) == Compaction(0, 2)
+    assert log.count("a") == 4
+    assert [r.kind for r in log.read(memory="b")] == ["forgotten"]
+    assert log.count("c") == 3
+
+
+def test_compaction_of_weights_that_one_event_cannot_hold(log: EventLog) -> None:
+    log.append_many([event("shown", hour, weight=weight) for hour, weight in enumerate((6e8, 3e8, 2e8, 1e8))])
+    before = States.rebuild(log.columns())
+    assert log.compact(at(9)) == Compaction(2, 0)
+    assert [(r.time, r.weight) for r in log.read()] == [(at(1), 9e8), (at(3), 3e8)]
+    assert same(before, States.rebuild(log.columns()))
+    assert log.compact(at(9)) == Compaction(0, 0)
+
+
+def test_compaction_keeps_the_latest_reading_of_the_active_clock(log: EventLog) -> None:
+    # The time of day was set back between the two.
+    log.append_many([event("shown", 5, active_hours=1.0), event("shown", 2, active_hours=3.0)])
+    active = Formulas(clock="active")
+    before = States.rebuild(log.columns(), active)
+    assert log.compact(at(9)).shown == 1
+    assert same(before, States.rebuild(log.columns(), active))
+    assert States.rebuild(log.columns(), active).last_event("a") == 3.0
+    log.append(event("shown", 6))
+    log.compact(at(9))
+    with pytest.raises(HistoryError, match="no active hours"):
+        States.rebuild(log.columns(), active)
+
+
+def test_ids_that_no_database_has(log: EventLog) -> None:
+    log.append(event("written"))
+    assert list(log.read(since=10**30)) == []
+    assert len(log.columns(since=-(10**30))) == 1
+
+
 OTHER = Formulas(use_per_hour=0.99, harm_per_hour=0.9, keep=0.97, prior_weight=4.0)
 
 

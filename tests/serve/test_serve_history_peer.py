@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from history_cases import at, event, folded
+from history_cases import at, event, folded, same
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memvalue.serve.history import (
+    EventColumns,
     History,
     HistoryError,
     MemoryState,
     PeerLimit,
     SqliteLog,
+    States,
     merge_peer,
     migrate,
     migration_record,
@@ -44,6 +46,25 @@ def test_a_side_without_reviews_has_no_stability_to_give() -> None:
     assert merge_peer(state(1, 1, 5.0), state(1, 1, math.nan), 0.5).stability == 5.0
     assert merge_peer(state(1, 1, math.nan), state(1, 1, 8.0), 0.5).stability == 4.0
     assert peer_record("a", state(1, 1, math.nan), trust=1.0, source="p", time=at(1)).stability is None  # type: ignore[union-attr]
+
+
+def test_no_trust_changes_nothing_and_little_trust_gives_no_impossible_stability() -> None:
+    mine, peer = state(1, 1, math.nan), state(4, 1, 8.0)
+    assert merge_peer(mine, peer, 0.0) is mine
+    assert merge_peer(mine, peer, 1e-9).stability == 0.001
+    for trust in (1e-9, 1e-320):
+        record = peer_record("a", peer, trust=trust, source="p", time=at(1))
+        assert record is not None
+        assert record.stability == 0.001
+
+
+def test_a_stability_below_all_measure_is_taken_as_the_least() -> None:
+    told = [event("imported", i, m, stability=5e-324) for i in range(3) for m in map(str, range(100))]
+    used = [event("opened", 99, m) for m in map(str, range(100))]
+    states = States.rebuild(EventColumns.from_records([*told, *used]))
+    assert same(states, folded(*told, *used))
+    assert 0.0 < states.retrievability(at(9999)).min() <= 1.0
+    assert 0.0 < folded(*told).state("7", at(9999)).retrievability < 0.5
 
 
 @given(st.floats(0.1, 50), st.floats(0.1, 50), st.floats(0.1, 500), st.floats(0.01, 1.0))

@@ -147,8 +147,11 @@ def test_files_that_are_no_log_are_refused(tmp_path: Path) -> None:
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE things (x)")
     connection.close()
+    before = other.read_bytes()
     with pytest.raises(HistoryError, match="no event log; give the log its own file"):
         SqliteLog(other)
+    assert other.read_bytes() == before  # its journal mode included
+    assert [p.name for p in tmp_path.iterdir()] == ["other.db"]
 
     text = tmp_path / "notes.txt"
     text.write_text("not a database " * 100)
@@ -166,6 +169,39 @@ def test_files_that_are_no_log_are_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(HistoryError, match="log format 99"):
         SqliteLog(newer)
+
+    bare = tmp_path / "bare.db"
+    SqliteLog(bare).close()
+    with sqlite3.connect(bare) as connection:
+        connection.execute("DROP TABLE events_meta")
+    connection.close()
+    with pytest.raises(HistoryError, match=r"bare.db: damaged or not a log: no such table.*backup"):
+        SqliteLog(bare).generation()
+
+
+def test_events_are_taken_out_even_where_there_is_no_room_for_a_copy(tmp_path: Path) -> None:
+    class Full:
+        """The connection, on a disk that has no room for the copy that VACUUM makes."""
+
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self._connection = connection
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._connection, name)
+
+        def execute(self, sql: str, *parameters: object) -> object:
+            if sql == "VACUUM":
+                raise sqlite3.OperationalError("database or disk is full")
+            return self._connection.execute(sql, *parameters)
+
+    path = tmp_path / "events.db"
+    with SqliteLog(path) as log:
+        log.append_many([event("opened", i, ("kept", "secret-name")[i % 2]) for i in range(400)])
+        log._connection = Full(log._connection)  # type: ignore[assignment,arg-type]
+        assert log.purge("secret-name") == 200
+        assert log.count() == 200
+        log.check()
+        assert b"secret-name" not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("damage", ["cut", "overwritten"])

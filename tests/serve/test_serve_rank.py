@@ -8,6 +8,7 @@ from serve_models import held_out
 from serve_stores import model
 
 from memvalue.serve.rank import FULL_RANGE, cosine_relevance, fuse, nudge, rank
+from memvalue.serve.rank_many import rank_many
 
 UNIT = st.floats(0, 1, width=32)
 RELEVANCE = st.lists(st.floats(0.125, 1, width=32), min_size=2, max_size=20)
@@ -62,9 +63,24 @@ def test_no_nudge_lifts_the_least_relevant_over_the_most(relevance, data):
     place[found.order] = np.arange(n)
     most, least = column == column.max(), column == column.min()
     if not (most & least).any():
-        assert found.score[most].max() >= found.score[least].max() * (1 - 1e-9)
+        assert place[least].min() > place[most].max()
     assert 0 <= found.strength <= 1
     assert found.multiplier.min() >= 0.91 - 1e-9 and found.multiplier.max() <= 1.05 + 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nor_do_the_strongest_nudges_with_all_their_rounding(dtype):
+    rng = np.random.default_rng(0)
+    for size in range(2, 13):
+        for scores in (1 / (60 + np.arange(1, size + 1)), 1 - 1e-3 * rng.random(size), rng.random(size) + 1):
+            column = np.sort(scores)[::-1].astype(dtype)
+            last = np.arange(size) == size - 1  # everything for the last, everything against the others
+            signals = {
+                "values": last.astype(float), "use_strength": 2.0 * last - 1.0, "harm": 1.0 - last
+            }  # fmt: skip
+            assert rank(column, **signals).order[0] != size - 1
+            table = {name: signal[None] for name, signal in signals.items()}
+            assert rank_many(column[None], **table).order[0, 0] != size - 1
 
 
 def test_twelve_fused_candidates_leave_nudges_their_full_size():

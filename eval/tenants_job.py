@@ -1,0 +1,369 @@
+"""The job behind ``memvalue recalibrate --tenants``: many businesses, each on its own.
+
+A business goes through three kinds of units: its table is made (``table``), each fold is fitted (``fold``),
+and the outcome is settled and written (``settle``). A unit reads files and writes files, each atomically, so
+that it can run on any machine that sees them, and be repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from memvalue.eval.base_model import sha256_of
+from memvalue.eval.business import Business, Cases, business_cases
+from memvalue.eval.engines import Engine, Failed, LocalEngine
+from memvalue.eval.prepare_job import Progress
+from memvalue.eval.recalibrate_job import Start, finish, keep, last_snapshot, settings_of
+from memvalue.eval.recalibration import Recalibration
+from memvalue.train.recalibrate import FoldResult, fit_fold, plan
+
+if TYPE_CHECKING:
+    from memvalue.configs.recalibrate_config import RecalibrateConfig
+
+#: Folder beside the models for tables that were made from logs; removed when all is done.
+WORK = ".memvalue-work"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work; plain data, it is pickled.
+
+    Parameters
+    ----------
+    stage
+        ``table``, ``fold`` or ``settle``.
+    business, config
+        Whose, and how.
+    models
+        Folder of the models in use.
+    out
+        Folder of the results: the same, but in a dry run.
+    key
+        What the result depends on; a report with the same key is not made again.
+    fold
+        Number of the fold.
+    folds
+        Their results, for ``settle``.
+    """
+
+    stage: Literal["table", "fold", "settle"]
+    business: Business
+    config: RecalibrateConfig
+    models: Path
+    out: Path
+    key: str | None
+    fold: int = 0
+    folds: tuple[FoldResult, ...] = ()
+
+    @property
+    def model(self) -> Path:
+        """The business's model."""
+        return self.out / f"{self.business.name}.onnx"
+
+    @property
+    def report(self) -> Path:
+        """The business's report; it is there when the business is done."""
+        return self.out / f"{self.business.name}.json"
+
+    @property
+    def table(self) -> Path:
+        """The business's factor table, while it is worked on."""
+        return self.out / WORK / f"{self.business.name}.parquet"
+
+    @property
+    def notes(self) -> Path:
+        """What was found out when the table was made."""
+        return self.table.with_suffix(".json")
+
+    @property
+    def current(self) -> Path:
+        """The model in use when the table was made: a settling that is repeated compares with the same."""
+        return self.table.with_suffix(".onnx")
+
+
+@dataclass
+class TenantsSummary:
+    """What came of all businesses.
+
+    Parameters
+    ----------
+    decisions
+        Business → decision, of those settled in this run.
+    skipped
+        Businesses whose data, base and settings are those of a finished report.
+    failed
+        Business → reason, one line.
+    seconds
+        Of the run.
+    workers, engine
+        What it ran on.
+    """
+
+    decisions: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    workers: int = 1
+    engine: str = "local"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "businesses": len(self.decisions) + len(self.skipped) + len(self.failed),
+            "counts": dict(sorted(Counter(self.decisions.values()).items())),
+            "decisions": dict(sorted(self.decisions.items())),
+            "skipped": sorted(self.skipped),
+            "failed": dict(sorted(self.failed.items())),
+            "seconds": round(self.seconds, 3),
+            "workers": self.workers,
+            "engine": self.engine,
+        }
+
+    def to_json(self) -> str:
+        """The stable JSON document."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def text(self) -> str:
+        """For people."""
+        counts = Counter(self.decisions.values())
+        lines = [
+            f"{len(self.decisions)} businesses in {self.seconds:.1f} s on {self.workers} workers "
+            f"({self.engine}): "
+            + (", ".join(f"{n} {d}" for d, n in sorted(counts.items())) or "nothing to do")
+        ]
+        if self.skipped:
+            lines.append(f"{len(self.skipped)} unchanged since their last report, skipped")
+        lines += [f"failed: {name}: {reason}" for name, reason in sorted(self.failed.items())]
+        return "\n".join(lines)
+
+
+def tenants_job(
+    config: RecalibrateConfig,
+    businesses: Iterable[Business],
+    out: Path,
+    *,
+    dry_run: bool = False,
+    engine: Engine | None = None,
+    engine_name: str = "local",
+    progress: Progress | None = None,
+) -> TenantsSummary:
+    """Recalibrate every business; each gets ``NAME.onnx`` and ``NAME.json`` in ``out``.
+
+    A rerun skips what is done: a business whose report carries the same key (its data's bytes, the base and
+    the settings) and whose model is the one that the report speaks of. A database has no such key and is
+    always read again.
+
+    Parameters
+    ----------
+    config
+        All settings.
+    businesses
+        Where their data are.
+    out
+        Folder of the results; also where each business's model in use is looked for.
+    dry_run
+        Write neither models nor reports.
+    engine
+        Where units run; this process when None.
+    engine_name
+        For the summary.
+    progress
+        Called as ``(done, total, label)``.
+
+    Raises
+    ------
+    ValueError
+        When the base cannot be used or ``out`` cannot be written. What is wrong with one business is in the
+        summary.
+    """
+    begun = time.monotonic()
+    base = Start.load(config.model, None).base
+    chosen = engine or LocalEngine(1)
+    every = list(businesses)
+    run = _Run(config, base.sha256, out, dry_run, len(every), progress)
+    run.summary.workers, run.summary.engine = chosen.workers, engine_name
+    run.open()
+    try:
+        chosen.run(run_unit, run.first(every), run.done)
+    finally:
+        run.close()
+    run.summary.seconds = time.monotonic() - begun
+    return run.summary
+
+
+class _Run:
+    """Keeps count of one run: which units come next, and what came of each business."""
+
+    def __init__(
+        self,
+        config: RecalibrateConfig,
+        base: str,
+        out: Path,
+        dry_run: bool,
+        total: int,
+        progress: Progress | None,
+    ) -> None:
+        self.summary = TenantsSummary()
+        self._config, self._base, self._models, self._total = config, base, out, total
+        self._out = out / WORK / "dry" if dry_run else out
+        self._progress = progress
+        self._folds: dict[str, list[FoldResult]] = {}
+        self._awaited: dict[str, int] = {}
+        self._made = False
+
+    def open(self) -> None:
+        """Make the folders."""
+        self._made = not self._models.exists()
+        try:
+            (self._out / WORK).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"--out {self._models}: {error.strerror}; name a folder for the results"
+            ) from None
+
+    def close(self) -> None:
+        """Remove the working folder, unless the run was cut off: the next one takes up what is there."""
+        s = self.summary
+        if self._out != self._models:
+            shutil.rmtree(self._models / WORK, ignore_errors=True)
+            if self._made:
+                self._models.rmdir()
+        elif len(s.decisions) + len(s.skipped) + len(s.failed) == self._total:
+            shutil.rmtree(self._models / WORK, ignore_errors=True)
+
+    def first(self, businesses: Iterable[Business]) -> Iterator[Unit]:
+        """The first unit of every business that is not done."""
+        for business in businesses:
+            try:
+                content = business.fingerprint()
+            except OSError as error:
+                self._failed(business.name, f"{error.filename}: {error.strerror}")
+                continue
+            key = None if content is None else f"{content}:{self._base}:{self._config.digest()}"
+            unit = Unit("table", business, self._config, self._models, self._out, key)
+            if _is_done(unit):
+                self.summary.skipped.append(business.name)
+                self._tell(business.name)
+                continue
+            yield unit
+
+    def done(self, unit: Unit, outcome: Any) -> list[Unit]:
+        """What comes after a unit."""
+        name = unit.business.name
+        if name in self.summary.failed:  # another fold of it has failed already
+            return []
+        if isinstance(outcome, Failed):
+            self._failed(name, outcome.reason)
+            return []
+        if unit.stage == "table":
+            self._awaited[name], self._folds[name] = outcome, []
+            folds = [replace(unit, stage="fold", fold=f) for f in range(outcome)]
+            return folds or [replace(unit, stage="settle")]
+        if unit.stage == "fold":
+            self._folds[name].append(outcome)
+            if len(self._folds[name]) < self._awaited[name]:
+                return []
+            return [replace(unit, stage="settle", folds=tuple(self._folds.pop(name)))]
+        self.summary.decisions[name] = outcome
+        self._tell(name)
+        return []
+
+    def _failed(self, name: str, reason: str) -> None:
+        self.summary.failed[name] = reason
+        self._tell(name)
+
+    def _tell(self, name: str) -> None:
+        if self._progress is not None:
+            s = self.summary
+            self._progress(len(s.decisions) + len(s.failed) + len(s.skipped), self._total, name)
+
+
+def run_unit(unit: Unit) -> Any:
+    """The work of a unit: how many folds the table has, a fold's result, or the decision."""
+    if unit.stage == "table":
+        return _make_table(unit)
+    cases = _read_cases(unit)
+    settings = settings_of(unit.config, cases.warnings)
+    made = plan(cases.table, held_out=settings.held_out, folds=settings.folds)
+    if unit.stage == "fold":
+        base = Start.load(unit.config.model, None).base
+        return fit_fold(cases.table, made, unit.fold, base.weights, settings)
+    start = Start.load(unit.config.model, unit.current if unit.current.exists() else None)
+    before = last_snapshot(unit.models / unit.report.name)
+    fitted = unit.table.with_suffix(".candidate.onnx")
+    result = finish(unit.config, unit.business, start, cases, made, unit.folds, settings, fitted, before)
+    keep(result, start, fitted, unit.model)
+    _write_report(unit, result)
+    fitted.unlink(missing_ok=True)
+    for path in (unit.notes, unit.table, unit.current):
+        path.unlink(missing_ok=True)
+    return result.decision
+
+
+def _make_table(unit: Unit) -> int:
+    """Lay out the cases, put them where every worker finds them, and count the folds."""
+    from memvalue.data.factor_file import write_table
+    from memvalue.data.files import write_atomic
+    from memvalue.serve.files import write_file
+
+    found = _notes(unit)
+    if found is not None:  # a run that was cut off has done this
+        return int(found["folds"])
+    base = Start.load(unit.config.model, None).base
+    cases = business_cases(unit.business, base.setting(unit.config.cache), unit.config)
+    settings = settings_of(unit.config, cases.warnings)
+    folds = len(plan(cases.table, held_out=settings.held_out, folds=settings.folds).folds)
+    in_use = unit.models / unit.model.name
+    if in_use.exists():
+        write_file(unit.current, in_use.read_bytes())
+    else:
+        unit.current.unlink(missing_ok=True)
+    write_table(cases.table, unit.table)
+    # Last: whoever finds the notes finds the table and the model in use.
+    said = {"key": unit.key, "folds": folds, "warnings": cases.warnings, "notes": cases.notes}
+    write_atomic(unit.notes, [json.dumps(said)])
+    return folds
+
+
+def _notes(unit: Unit) -> dict[str, Any] | None:
+    """What was found out when the table of these very data was made; None when it was not."""
+    if unit.key is None:
+        return None
+    try:
+        said = json.loads(unit.notes.read_text(encoding="utf-8"))
+        return said if said["key"] == unit.key and unit.table.exists() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _read_cases(unit: Unit) -> Cases:
+    from memvalue.data.factor_file import read_table
+
+    said = json.loads(unit.notes.read_text(encoding="utf-8"))
+    return Cases(read_table(unit.table), tuple(said["warnings"]), tuple(said["notes"]))
+
+
+def _write_report(unit: Unit, result: Recalibration) -> None:
+    """The report, after the model: who finds a report finds its model."""
+    from memvalue.data.files import write_atomic
+
+    document = result.to_dict() | {"key": unit.key, "model_sha256": sha256_of(unit.model)}
+    write_atomic(unit.report, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"])
+
+
+def _is_done(unit: Unit) -> bool:
+    """The report of these data, base and settings is there, and so is the model that it speaks of."""
+    if unit.key is None:
+        return False
+    try:
+        document = json.loads(unit.report.read_text(encoding="utf-8"))
+        return bool(document["key"] == unit.key and document["model_sha256"] == sha256_of(unit.model))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

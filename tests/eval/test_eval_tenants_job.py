@@ -1,0 +1,141 @@
+"""Many businesses: each on its own, a bad one alone, what is done is not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import business_tables as b
+import pytest
+
+from memvalue.configs.recalibrate_config import RecalibrateConfig
+from memvalue.eval.business import Business
+from memvalue.eval.engines import DaskEngine, LocalEngine
+from memvalue.eval.recalibrate_job import recalibrate_job
+from memvalue.eval.tenants import tenants
+from memvalue.eval.tenants_job import WORK, tenants_job
+
+CONFIG = RecalibrateConfig(model=b.BASE)
+
+
+@pytest.fixture()
+def folder(tmp_path: Path) -> Path:
+    """Three sound businesses and one whose file is no table."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    b.written(folder, "other", b.drawn(40, 1, b.OTHER))
+    b.written(folder, "same", b.drawn(30, 3))
+    b.written(folder, "few", b.drawn(4, 4))
+    (folder / "poisoned.jsonl").write_text("this is no log\n", encoding="utf-8")
+    return folder
+
+
+def test_every_business_gets_a_model_and_a_report_and_a_bad_one_fails_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "models"
+    summary = tenants_job(CONFIG, tenants(folder), out)
+    assert summary.decisions == {"other": "promote", "same": "keep-base", "few": "keep-base"}
+    assert set(summary.failed) == {"poisoned"}
+    assert "poisoned.jsonl, line 1" in summary.failed["poisoned"]
+    names = sorted(p.name for p in out.iterdir())
+    assert names == sorted(f"{n}.{s}" for n in ("other", "same", "few") for s in ("json", "onnx"))
+    document = summary.to_dict()
+    assert document["businesses"] == 4 and document["counts"] == {"keep-base": 2, "promote": 1}
+
+
+def test_it_decides_as_the_command_for_one_business_does(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    tenants_job(CONFIG, tenants(folder), tmp_path / "models")
+    alone = tmp_path / "alone.onnx"
+    recalibrate_job(CONFIG, Business("other", events=str(folder / "other.parquet")), alone)
+    assert alone.read_bytes() == (tmp_path / "models" / "other.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["processes", "dask"])
+def test_every_engine_gives_the_same_bytes(
+    folder: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    if kind == "dask":
+        pytest.importorskip("distributed", reason="the extra dask is not installed")
+    engine: Any = LocalEngine(2) if kind == "processes" else DaskEngine(workers=2)
+    one = tenants_job(CONFIG, tenants(folder), tmp_path / "one")
+    two = tenants_job(CONFIG, tenants(folder), tmp_path / "two", engine=engine)
+    engine.close()
+    assert one.decisions == two.decisions
+    assert one.failed == two.failed
+    for name in one.decisions:
+        first, second = (tmp_path / place / f"{name}.onnx" for place in ("one", "two"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_rerun_skips_what_is_done_until_data_base_or_settings_change(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "models"
+    tenants_job(CONFIG, tenants(folder), out)
+    stamps = {p.name: p.stat().st_mtime_ns for p in out.iterdir()}
+    again = tenants_job(CONFIG, tenants(folder), out)
+    assert sorted(again.skipped) == ["few", "other", "same"] and not again.decisions
+    assert {p.name: p.stat().st_mtime_ns for p in out.iterdir()} == stamps
+    b.written(folder, "same", b.drawn(31, 3))
+    (out / "few.onnx").unlink()
+    changed = tenants_job(CONFIG, tenants(folder), out)
+    assert sorted(changed.decisions) == ["few", "same"] and changed.skipped == ["other"]
+    stricter = CONFIG.model_copy(update={"confidence": 0.99})
+    assert len(tenants_job(stricter, tenants(folder), out).decisions) == 3
+
+
+def test_a_dry_run_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "models"
+    assert tenants_job(CONFIG, tenants(folder), out, dry_run=True).decisions["other"] == "promote"
+    assert not out.exists()
+    tenants_job(CONFIG, tenants(folder), out)
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    later = tenants_job(CONFIG, tenants(folder), out, dry_run=True)
+    assert later.decisions["other"] == "keep-current"
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+
+
+def test_a_run_that_is_killed_is_taken_up_where_it_was(folder: Path, tmp_path: Path) -> None:
+    for n in range(8):
+        b.written(folder, f"more{n}", b.drawn(40, 20 + n, b.OTHER))
+    out = tmp_path / "models"
+    code = (
+        "import sys; from pathlib import Path; import business_tables as b\n"
+        "from memvalue.configs.recalibrate_config import RecalibrateConfig\n"
+        "from memvalue.eval.tenants import tenants; from memvalue.eval.tenants_job import tenants_job\n"
+        "tenants_job(RecalibrateConfig(model=b.BASE), tenants(sys.argv[1]), Path(sys.argv[2]))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent)}
+    run = subprocess.Popen([sys.executable, "-c", code, str(folder), str(out)], env=env)
+    until = time.monotonic() + 60
+    while not list(out.glob("*.json")) and time.monotonic() < until:
+        time.sleep(0.02)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    done = {p.stem for p in out.glob("*.json")}
+    assert 0 < len(done) < 11
+    kept = {name: (out / f"{name}.onnx").read_bytes() for name in done}
+    summary = tenants_job(CONFIG, tenants(folder), out)
+    assert done <= set(summary.skipped)
+    assert len(summary.skipped) + len(summary.decisions) == 11
+    assert {name: (out / f"{name}.onnx").read_bytes() for name in done} == kept
+    # One that was cut off while it settled compares with what was in use then, not with half of its own work.
+    assert all(d == "promote" for n, d in summary.decisions.items() if n.startswith("more"))
+    tenants_job(CONFIG, [x for x in tenants(folder) if x.name != "poisoned"], out)
+    assert not (out / WORK).exists()
+    assert json.loads((out / "other.json").read_text())["decision"] == "promote"
+
+
+def test_an_out_that_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match="name a folder"):
+        tenants_job(CONFIG, tenants(folder), tmp_path / "file")
