@@ -60,10 +60,11 @@ class History:
                 if record.active_hours is None:
                     raise HistoryError(f"an event of {record.memory!r} has no active hours")
         ids = self.log.append_many(records)
-        if ids and ids[0] == self._seen + 1 and ids[-1] == self._seen + len(ids):
+        mine = ids and ids[0] == self._seen + 1 and ids[-1] == self._seen + len(ids)
+        if mine and self.log.generation() == self._generation:
             self._seen = ids[-1]
             self._take_in(records)
-        else:  # others have written too
+        else:  # others have written too, or taken events out
             self.refresh()
         return ids
 
