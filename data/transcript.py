@@ -96,11 +96,11 @@ def _sessions(rows: list[dict[str, Any]], places: list[str], times: list[datetim
         raise DataError(
             f"{places[given.index(False)]} lacks session, but other lines have it; give it on all or on none"
         )
-    out: list[str | int] = [0] * len(rows)
+    number = [0] * len(rows)
     order = sorted(range(len(rows)), key=lambda i: times[i])
     for before, i in pairwise(order):
-        out[i] = out[before] + (times[i] - times[before] >= GAP)
-    return out
+        number[i] = number[before] + (times[i] - times[before] >= GAP)
+    return list(number)
 
 
 def _name(value: Any, where: str, key: str) -> str | int:
