@@ -1,20 +1,20 @@
 """Recalibrate simulated businesses and judge what stays on later cases that neither fit nor gate saw.
 
     OMP_NUM_THREADS=1 python benchmarks/recalibrate.py [--parts businesses,spoiled,cost] [--businesses 240]
-    OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts spread --learn-from 40 --longmemeval PATH
+    OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts spread --longmemeval PATH    # the shipped priors
     OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts real --longmemeval PATH --memora DIR
 
 The parts:
 
-- ``spread``: the shipped prior, from simulated businesses that no other part judges and as many groups of
-  LongMemEval's questions.
+- ``spread``: the shipped priors, with a log of uses from simulated businesses that no other part judges,
+  without one from groups of LongMemEval's questions.
 - ``businesses``: the learning curve over numbers of cases: no fit, an unpenalised fit, the shrunken fit, and
   what the gate lets through; how many businesses end up worse.
 - ``population``: the same, starting from the mean of what simulated businesses want instead of the default.
 - ``spoiled``: as ``businesses``, with one grade in three wrong, judged on clean labels.
 - ``cost``: seconds by cases and by memories a case, folds and gate included.
 - ``real``: businesses made of LongMemEval's questions and of Memora's weeks; base and prior come from another
-  third of the questions and from simulated businesses.
+  third of the questions.
 """
 
 from __future__ import annotations
@@ -187,6 +187,7 @@ def plain(spread: Spread) -> dict[str, Any]:
         "deviation": dict(zip(FACTORS, spread.deviation.round(4).tolist(), strict=True)),
         "kappa": spread.kappa,
         "businesses": spread.businesses,
+        "directions": spread.directions.round(4).tolist(),
     }
 
 
@@ -238,7 +239,6 @@ def real(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     rng = np.random.default_rng(given.seed)
     out: dict[str, Any] = {}
     digests: list[str] = []
-    sims = learning(given.learn_from)
     base, settings = default_base(), Settings(folds=0, seed=given.seed)
     if given.longmemeval:
         bench, table = longmemeval(given)
@@ -250,7 +250,7 @@ def real(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         base = population([train], base)
         many = given.learn_from
         prior = learn_spread(
-            [*question_tenants(train, tuple(kinds[ours]), many, 40, rng), *sims], base, seed=given.seed
+            [*question_tenants(train, tuple(kinds[ours]), many, 40, rng)], base, seed=given.seed
         )
         settings = replace(settings, spread=prior)
         pool = table.take(theirs)
@@ -313,16 +313,13 @@ def main() -> int:
     data: list[str] = []
     for part in given.parts.split(","):
         if part == "spread":
-            tables = learning(given.learn_from)
+            figures[part] = {"logged": plain(learn_spread(learning(given.learn_from), base, seed=given.seed))}
             if given.longmemeval:
                 bench, table = longmemeval(given)
                 data.append(bench.digest)
                 rng = np.random.default_rng(given.seed)
-                tables += question_tenants(table, bench.kinds, given.learn_from, 60, rng)
-            spread = learn_spread(tables, base, seed=given.seed)
-            figures[part] = plain(spread) | {
-                "directions": spread.directions.round(4).tolist(),
-            }
+                groups = list(question_tenants(table, bench.kinds, given.learn_from, 60, rng))
+                figures[part]["unlogged"] = plain(learn_spread(groups, base, seed=given.seed))
         elif part == "businesses":
             figures[part] = over_businesses(given, base, settings)
         elif part == "population":

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memvalue.eval.bench import Bench
 from memvalue.eval.measures import kept_share
 from memvalue.eval.policy import Inapplicable
+from memvalue.eval.pooled_forgetting import pooled_forgetting
 from memvalue.eval.prepare_job import Progress, Setting
 from memvalue.eval.provenance import check_target, commit, now
 from memvalue.eval.rules import RULES
@@ -283,7 +284,7 @@ def _export(
 ) -> None:
     """Write the model of all fitted sets. Typical memories and calibration take evenly from each set."""
     from memvalue.train.export import export_model
-    from memvalue.train.forget_risk import HeldOut
+    from memvalue.train.graph import DEFAULT_BETA
 
     fitted = tuple(sets)[: len(config.data)]
     benches = [sets[name] for name in fitted]
@@ -291,15 +292,11 @@ def _export(
     fewest = min(len(b) for b in benches)
     picks = {name: np.linspace(0, len(sets[name]) - 1, fewest).astype(np.int64) for name in fitted}
     unseen = main.rows[ALL] if ALL in main.rows else main.rows[fitted[0]]
-    held = None
+    found = None
     if all(name in unseen for name in fitted):
-        # No age: how long ago a benchmark's evidence was said is how it was put together.
-        held = HeldOut(
-            values=np.concatenate([unseen[name].values[at] for name, at in picks.items()]),
-            needed=np.concatenate([sets[name].needed[at] for name, at in picks.items()]),
+        found = pooled_forgetting(
+            {name: sets[name] for name in fitted}, {name: unseen[name].values for name in fitted}
         )
-        if not np.any(held.needed) or np.all(held.needed):
-            held = None
     record = report.to_dict()
     weights = pooled.weights
     alone = record["weights"][config.definition]
@@ -308,7 +305,9 @@ def _export(
         pooled.estimator,
         out,
         reference=np.concatenate([sets[name].factors[at] for name, at in picks.items()]),
-        calibration=held,
+        calibration=None if found is None else found.held,
+        calibration_figures={} if found is None else found.figures,
+        beta=DEFAULT_BETA if found is None else found.beta,
         definition=setting.described,
         informed=np.any([b.informed for b in benches], axis=0),
         weight_ci=[w["ci"] for w in weights.values()] if weights else None,

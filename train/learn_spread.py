@@ -25,7 +25,7 @@ LEAST = 0.01
 FLAT = 0.5
 
 #: Strengths tried, in cases, and how many of the latest cases they are tried on.
-KAPPAS: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
+KAPPAS: tuple[float, ...] = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 SIZES: tuple[int, ...] = (5, 10, 20, 50, 100)
 
 #: Share of a business's cases, the latest, that κ is judged on.

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memvalue.configs.transfer_config import TransferConfig
 from memvalue.data.load import load
 from memvalue.eval import Bench
+from memvalue.eval.forgetting import BETAS
 from memvalue.eval.transfer_job import transfer_job
 from memvalue.eval.transfer_matrix import joint_folds, own_folds, refit_count, transfer_matrix
 from memvalue.eval.transfer_report import ALL, CEILING, LEFT_OUT, TransferReport
@@ -144,6 +145,7 @@ def test_the_exported_model_is_that_of_all_fitted_sets_and_says_so(made: tuple[T
     report, out = made
     model = ValueModel.load(out)
     told = model.metadata
+    assert 0 <= told["calibration"]["ece"] < 1 and told["beta"] in BETAS
     assert report.model == str(out)
     weights = report.weights["default"]["simulated-1+simulated-2"]
     assert model.weights == pytest.approx({name: weights[name]["mean"] for name in FACTORS}, abs=1e-9)
