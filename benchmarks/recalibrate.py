@@ -1,7 +1,7 @@
 """Recalibrate simulated businesses and judge what stays on later cases that neither fit nor gate saw.
 
     OMP_NUM_THREADS=1 python benchmarks/recalibrate.py [--parts businesses,spoiled,cost] [--businesses 240]
-    OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts spread --longmemeval PATH    # the shipped priors
+    OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts spread --longmemeval PATH
     OMP_NUM_THREADS=1 python benchmarks/recalibrate.py --parts real --longmemeval PATH --memora DIR
 
 The parts:
@@ -44,7 +44,7 @@ from memvalue.features.names import FACTORS
 from memvalue.train.base_weights import BaseWeights
 from memvalue.train.gate import compare
 from memvalue.train.learn_spread import FLAT, learn_spread
-from memvalue.train.recalibrate import Settings, kept_by_case, recalibrate
+from memvalue.train.recalibrate import Settings, kept_by_case, prior_of, recalibrate
 from memvalue.train.shrunken import ShrunkenLinear
 from memvalue.train.spread import Spread
 
@@ -86,7 +86,7 @@ def default_base() -> BaseWeights:
 
 def fitted(table: FactorTable, base: BaseWeights, settings: Settings, penalty: bool) -> BaseWeights:
     """All cases, without a gate; or a fit with nothing held back."""
-    spread = settings.spread if penalty else Spread.plain(np.full(len(FACTORS), FLAT), kappa=0.0)
+    spread = prior_of(table, settings) if penalty else Spread.plain(np.full(len(FACTORS), FLAT), kappa=0.0)
     options = {"tier": settings.tier} if penalty else {"tier": "all", "trust": 1.0 / FLAT}
     model = ShrunkenLinear(
         base, spread=spread, informed=table.informed, random_state=settings.seed, **options

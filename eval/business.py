@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memvalue.data.errors import DataError
+import numpy as np
+
+from memvalue.data.errors import DataError, NoCases
 from memvalue.data.factor_table import FactorTable
 from memvalue.eval.prepare_job import Progress, Setting
-from memvalue.features.names import DEFINITION_VERSION
+from memvalue.features.names import DEFINITION_VERSION, FACTORS
 
 if TYPE_CHECKING:
     from memvalue.configs.recalibrate_config import RecalibrateConfig
@@ -91,15 +93,18 @@ def business_cases(
     DataError
         For data that cannot be read, or a factor table of another definition than the model's.
     """
-    if business.transcript is not None:
-        return _from_transcript(business.transcript, setting, config, progress)
-    assert business.events is not None
-    if business.events.endswith(".parquet"):
-        from memvalue.data.factor_file import is_table, read_table
+    try:
+        if business.transcript is not None:
+            return _from_transcript(business.transcript, setting, config, progress)
+        assert business.events is not None
+        if business.events.endswith(".parquet"):
+            from memvalue.data.factor_file import is_table, read_table
 
-        if is_table(business.events):
-            return Cases(_checked(read_table(business.events), setting, business.events))
-    return _from_log(business, setting, config, progress)
+            if is_table(business.events):
+                return Cases(_checked(read_table(business.events), setting, business.events))
+        return _from_log(business, setting, config, progress)
+    except NoCases as reason:  # a young business keeps what it has
+        return Cases(_no_cases(setting), notes=(str(reason),))
 
 
 def _from_log(
@@ -128,6 +133,27 @@ def _from_transcript(
     )
     table = factor_table(made.dataset, setting, ends=made.ends, source="transcript", progress=progress)
     return Cases(table, notes=("labels are guessed from reuse in the transcript (train/SELF_LABELS.md)",))
+
+
+def _no_cases(setting: Setting) -> FactorTable:
+    """The table of a business of which nothing is known yet."""
+    times, width = np.empty(0, "datetime64[s]"), len(FACTORS)
+    return FactorTable(
+        names=FACTORS,
+        definition=dict(setting.described),
+        definition_version=DEFINITION_VERSION,
+        times=times,
+        ends=times,
+        offsets=np.zeros(1, np.int64),
+        factors=np.empty((0, width), np.float32),
+        informed=np.zeros(width, dtype=bool),
+        machine=np.empty(0, dtype=bool),
+        tokens=np.empty(0, np.int64),
+        age_days=np.empty(0, np.float32),
+        uses=np.empty(0, np.float32),
+        needed=np.empty(0, dtype=bool),
+        obsolete=np.empty(0, dtype=bool),
+    )
 
 
 def _checked(table: FactorTable, setting: Setting, where: str) -> FactorTable:

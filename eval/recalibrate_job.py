@@ -18,6 +18,7 @@ from memvalue.eval.candidate_file import export_candidate, fitted_until
 from memvalue.eval.prepare_job import Progress
 from memvalue.eval.provenance import check_target
 from memvalue.eval.recalibration import Recalibration
+from memvalue.eval.statistics import mean_without_nan
 from memvalue.train.base_weights import BaseWeights
 from memvalue.train.drift import Snapshot, drift
 from memvalue.train.objective import retention
@@ -235,7 +236,7 @@ def _kept(
     if moved(settled, start.base.weights):
         models["candidate"] = settled.candidate
     scores = np.stack([m.value(judged.factors, judged.machine) for m in models.values()])
-    means = np.nanmean(retention(scores, judged.offsets, judged.needed, budgets), axis=1)
+    means = mean_without_nan(retention(scores, judged.offsets, judged.needed, budgets), 1)
     return {
         name: {f"{b:g}": float(m) for b, m in zip(budgets, row, strict=True)}
         for name, row in zip(models, means, strict=True)

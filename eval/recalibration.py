@@ -74,7 +74,7 @@ class Recalibration:
             f"  cases    {e['cases_fit']} to fit on, {e['cases_held_out']} later ones held out "
             f"(labels from {self.data.get('source', 'cases')})"
         )
-        if e["gain"] is not None:
+        if e["gain"] is not None and e["cases_held_out"]:
             lines.append(f"  gain     {_signed(e['gain'])} of retention [{_signed(low)}, {_signed(high)}]")
         width = max(map(len, self.weights))
         lines += ["", f"  {'factor':<{width}}{'base':>8}{'fitted':>8}{'accepted':>10}"]

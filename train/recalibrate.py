@@ -56,7 +56,7 @@ class Settings:
     max_evaluations
         Weight vectors tried in each fit.
     spread
-        The prior; the shipped one when None.
+        The prior; when None the shipped one, by whether the table knows of uses.
     tier
         What may move; None decides by evidence.
     seed
@@ -330,6 +330,13 @@ def case_weights(times: NDArray[np.datetime64], half_life_days: float) -> NDArra
     return weights
 
 
+def prior_of(table: FactorTable, settings: Settings) -> Spread:
+    """The settings' prior, or the shipped one for tables with or without a log of uses."""
+    if settings.spread is not None:
+        return settings.spread
+    return Spread.default(logged=bool(np.isfinite(table.uses).any()))
+
+
 def _fitted(
     table: FactorTable,
     cases: NDArray[np.int64],
@@ -341,7 +348,7 @@ def _fitted(
     part = table.take(cases)
     model = ShrunkenLinear(
         base,
-        spread=settings.spread,
+        spread=prior_of(table, settings),
         strength=settings.strength,
         tier=settings.tier,
         trust=settings.trust,

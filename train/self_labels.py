@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from memvalue.data.case import AnswerKey, Case, SealedKey
 from memvalue.data.consolidation import Consolidation
 from memvalue.data.dataset import Dataset
-from memvalue.data.errors import DataError
+from memvalue.data.errors import DataError, NoCases
 from memvalue.data.memory import as_utc
 from memvalue.train.reuse import Reuse
 
@@ -139,8 +139,10 @@ def self_labelled_cases(
 
     Raises
     ------
+    NoCases
+        For a transcript that makes no case; it says why and what to change.
     DataError
-        For numbers out of range, or a transcript that makes no case; it says why and what to change.
+        For numbers out of range.
     """
     _check_share(share)
     if not len(transcript):
@@ -167,7 +169,7 @@ def self_labelled_cases(
         ends.append(end)
     if not cases:
         counted = ", ".join(f"{count} {why}" for why, count in skipped.items())
-        raise DataError(
+        raise NoCases(
             f"the transcript of {len(transcript)} turns in {len(np.unique(transcript.sessions))} "
             f"conversations from {times[0]}Z to {last}Z makes no case "
             f"({counted or 'it ends before the first consolidation'}); it needs "

@@ -49,7 +49,7 @@ class ShrunkenLinear(BaseEstimator):
     base
         Where it starts from; its machine offset is kept.
     spread
-        s, κ and the directions in which businesses differ; the shipped one when None.
+        s, κ and the directions in which businesses differ; when None the shipped one for logs of uses.
     strength
         Factor on κ; 0 fits without penalty.
     tier

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memvalue.data.case import AnswerKey, Case, SealedKey
 from memvalue.data.consolidation import Consolidation
 from memvalue.data.dataset import Dataset
-from memvalue.data.errors import DataError
+from memvalue.data.errors import DataError, NoCases
 from memvalue.data.event import Event, EventKind
 from memvalue.data.logs.log import BY_DAY, KINDS, Log, kind
 from memvalue.data.logs.log_cases import LogCases
@@ -73,15 +73,17 @@ def cases_from_log(
 
     Raises
     ------
+    NoCases
+        For a log that makes no case.
     DataError
-        For a number out of range, memories without any text, or a log that makes no case.
+        For a number out of range, or memories without any text.
     """
     step = _span(every_days, "every_days")
     horizon = step if horizon_days is None else _span(horizon_days, "horizon_days")
     if min_needed < 1:
         raise DataError(f"min_needed must be 1 or more, got {min_needed}")
     if not len(log):
-        raise DataError(f"{log.source} holds no event, so nothing says what was needed")
+        raise NoCases(f"{log.source} holds no event, so nothing says what was needed")
     if all(text is None for text in (*log.texts, *log.text)):
         raise DataError(
             f"{log.source} has no text of any memory; give memories=FILE (--memories FILE), or write the "
@@ -107,7 +109,7 @@ def cases_from_log(
     skipped = {reason: n for reason, n in skipped.items() if n}
     if not cases:
         why = ", ".join(f"{n} × {reason}" for reason, n in skipped.items()) or "no consolidation in its time"
-        raise DataError(
+        raise NoCases(
             f"{log.source} makes no case ({why}): its {len(log)} events span {_days(log):.1f} days, with a "
             f"consolidation every {every_days:g} days and a horizon of {horizon / _SECOND / 86_400:g}. It "
             "takes later deliberate uses of memories whose text is known"

@@ -1,5 +1,7 @@
 """The prior is learned from businesses, their sampling noise taken off."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from factor_tables import planted_table
@@ -7,6 +9,7 @@ from factor_tables import planted_table
 from memvalue.features.names import FACTORS
 from memvalue.train.base_weights import BaseWeights
 from memvalue.train.learn_spread import LEAST, learn_spread
+from memvalue.train.recalibrate import Settings, prior_of
 from memvalue.train.spread import Spread
 
 BASE = BaseWeights(np.array([0.1, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2]))
@@ -64,13 +67,23 @@ def test_businesses_with_too_few_cases_are_left_out():
         learn_spread([planted_table(cases=30), planted_table(cases=6)], BASE, kappas=(0.1,), sizes=(5,))
 
 
-def test_the_shipped_prior_fits_the_shipped_factors():
-    shipped = Spread.default()
+@pytest.mark.parametrize("logged", [True, False])
+def test_the_shipped_priors_fit_the_shipped_factors(logged):
+    shipped = Spread.default(logged=logged)
     assert len(shipped.deviation) == len(FACTORS)
     assert shipped.kappa > 0
     assert shipped.businesses > 0
     inner = shipped.directions @ shipped.directions.T
     assert inner == pytest.approx(np.eye(len(inner)), abs=1e-3)
+
+
+def test_a_table_without_uses_is_pulled_harder():
+    table = planted_table(cases=6)
+    used = replace(table, uses=np.zeros(table.rows, dtype=np.float32))
+    without, with_log = (prior_of(t, Settings()) for t in (table, used))
+    assert without.kappa > with_log.kappa
+    chosen = Spread.plain(np.ones(7), kappa=2.0)
+    assert prior_of(used, Settings(spread=chosen)) is chosen
 
 
 @pytest.mark.parametrize(
