@@ -58,7 +58,7 @@ class Start:
         ValueError
             When one cannot be trusted, is not linear, or reads other factors than the other.
         """
-        base = LinearFile.load(model)
+        base = LinearFile.load_once(model)
         if current is None:
             return cls(base)
         found = LinearFile.load(current)

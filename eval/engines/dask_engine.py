@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from memvalue.eval.engines.engine import Failed, attempt, one_line
+from memvalue.eval.engines.engine import Failed, attempt_on_worker, one_line
 
 #: Units in flight, a worker thread: enough that none waits for the scheduler.
 AHEAD = 4
@@ -73,7 +73,7 @@ class DaskEngine:
 
         def send(unit: Any) -> None:
             # pure=False: two equal units are still two.
-            future = self._client.submit(attempt, call, unit, pure=False)
+            future = self._client.submit(attempt_on_worker, call, unit, pure=False)
             out[future.key] = unit
             flow.add(future)
 

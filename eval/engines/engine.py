@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 #: Runs of a unit whose worker died. A worker may be killed for another's memory, so one death proves
@@ -52,18 +53,31 @@ class Engine(Protocol):
 
 def attempt(call: Callable[[Any], Any], unit: Any) -> Any:
     """``call(unit)``, or why it failed: one bad unit must not stop the others."""
-    from threadpoolctl import threadpool_limits
-
     try:
-        # A worker has one core: threads of numerical libraries would fight over it.
-        with threadpool_limits(limits=1):
-            return call(unit)
+        return call(unit)
     except MemoryError:
         return Failed("out of memory; give the worker more, or the business a shorter log")
     except (ValueError, OSError, ImportError) as error:
         return Failed(one_line(error))
     except Exception as error:
         return Failed(f"unexpected {type(error).__name__}: {one_line(error)}")
+
+
+@cache
+def take_one_core() -> None:
+    """Keep this worker to one core: threads of numerical libraries would fight over the others'.
+
+    Once a process: finding the libraries takes 7 ms.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1)
+
+
+def attempt_on_worker(call: Callable[[Any], Any], unit: Any) -> Any:
+    """:func:`attempt`, in a process that does nothing else."""
+    take_one_core()
+    return attempt(call, unit)
 
 
 def one_line(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from memvalue.eval.engines.engine import ATTEMPTS, Failed, attempt
+from memvalue.eval.engines.engine import ATTEMPTS, Failed, attempt, attempt_on_worker
 
 #: Units handed out ahead of need, a worker: enough that none waits, few enough that a death costs little.
 AHEAD = 2
@@ -40,14 +40,23 @@ class LocalEngine:
     ) -> None:
         """See :class:`~memvalue.eval.engines.engine.Engine`."""
         if self.workers == 1:
-            ready: deque[Any] = deque()
-            for first in units:
-                ready.append(first)
-                while ready:  # what comes of a unit goes before the next one: results appear early
-                    unit = ready.popleft()
-                    ready.extend(done(unit, attempt(call, unit)))
+            from threadpoolctl import threadpool_limits
+
+            with threadpool_limits(limits=1):
+                self._run_here(call, units, done)
             return
         self._run_processes(call, iter(units), done)
+
+    @staticmethod
+    def _run_here(
+        call: Callable[[Any], Any], units: Iterable[Any], done: Callable[[Any, Any], Iterable[Any]]
+    ) -> None:
+        ready: deque[Any] = deque()
+        for first in units:
+            ready.append(first)
+            while ready:  # what comes of a unit goes before the next one: results appear early
+                unit = ready.popleft()
+                ready.extend(done(unit, attempt(call, unit)))
 
     def _run_processes(
         self, call: Callable[[Any], Any], units: Iterator[Any], done: Callable[[Any, Any], Iterable[Any]]
@@ -104,7 +113,7 @@ _END = object()
 
 
 def _numbered(call: Callable[[Any], Any], number: int, unit: Any) -> tuple[int, Any]:
-    return number, attempt(call, unit)
+    return number, attempt_on_worker(call, unit)
 
 
 def _alone(call: Callable[[Any], Any], unit: Any) -> Any:
@@ -115,7 +124,7 @@ def _alone(call: Callable[[Any], Any], unit: Any) -> Any:
     for _ in range(ATTEMPTS - 1):
         try:
             # Two jobs, so that joblib takes a process at all; the second stays idle.
-            return Parallel(n_jobs=2)([delayed(attempt)(call, unit)])[0]
+            return Parallel(n_jobs=2)([delayed(attempt_on_worker)(call, unit)])[0]
         except TerminatedWorkerError:
             continue
     return Failed(f"its worker died {ATTEMPTS} times (killed, or out of memory)")
