@@ -109,11 +109,11 @@ def recalibrate(
         if tenants is not None:
             single = {
                 "--events": events, "--memories": memories, "--transcript": transcript,
-                "--current": current, "--business": business, "--registry": registry,
+                "--current": current, "--business": business,
             }  # fmt: skip
             if wrong := [name for name, value in single.items() if value is not None]:
                 raise ValueError(f"{', '.join(wrong)} concern one business; leave out with --tenants")
-            result: Any = _many(config, tenants, out, dry_run, engine, workers, scheduler, bar)
+            result: Any = _many(config, tenants, out, dry_run, registry, engine, workers, scheduler, bar)
         else:
             from memvalue.eval.business import Business
             from memvalue.eval.recalibrate_job import recalibrate_job
@@ -136,6 +136,7 @@ def _many(
     source: str,
     out: Path | None,
     dry_run: bool,
+    registry: str | None,
     engine: str,
     workers: int | None,
     scheduler: str | None,
@@ -154,7 +155,14 @@ def _many(
     made = _engine(engine, workers, scheduler)
     try:
         return tenants_job(
-            config, businesses, out, dry_run=dry_run, engine=made, engine_name=engine, progress=bar
+            config,
+            businesses,
+            out,
+            dry_run=dry_run,
+            registry=registry,
+            engine=made,
+            engine_name=engine,
+            progress=bar,
         )
     finally:
         made.close()

@@ -22,6 +22,7 @@ from memvalue.eval.engines import Engine, Failed, LocalEngine
 from memvalue.eval.prepare_job import Progress
 from memvalue.eval.recalibrate_job import Start, finish, keep, last_snapshot, settings_of
 from memvalue.eval.recalibration import Recalibration
+from memvalue.eval.register import champion_file, register
 from memvalue.train.recalibrate import FoldResult, fit_fold, plan
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class Unit:
         Folder of the results: the same, but in a dry run.
     key
         What the result depends on; a report with the same key is not made again.
+    registry
+        MLflow store in which outcomes are recorded; None for none.
+    dry_run
+        Record nothing there.
     fold
         Number of the fold.
     folds
@@ -59,6 +64,8 @@ class Unit:
     models: Path
     out: Path
     key: str | None
+    registry: str | None = None
+    dry_run: bool = False
     fold: int = 0
     folds: tuple[FoldResult, ...] = ()
 
@@ -150,6 +157,7 @@ def tenants_job(
     out: Path,
     *,
     dry_run: bool = False,
+    registry: str | None = None,
     engine: Engine | None = None,
     engine_name: str = "local",
     progress: Progress | None = None,
@@ -169,7 +177,10 @@ def tenants_job(
     out
         Folder of the results; also where each business's model in use is looked for.
     dry_run
-        Write neither models nor reports.
+        Write neither models nor reports, and nothing to the registry.
+    registry
+        MLflow store in which outcomes are recorded; its champions are the models in use. Workers must reach
+        it; a store in an SQLite file takes one at a time.
     engine
         Where units run; this process when None.
     engine_name
@@ -187,7 +198,7 @@ def tenants_job(
     base = Start.load(config.model, None).base
     chosen = engine or LocalEngine(1)
     every = list(businesses)
-    run = _Run(config, base.sha256, out, dry_run, len(every), progress)
+    run = _Run(config, base.sha256, out, dry_run, registry, len(every), progress)
     run.summary.workers, run.summary.engine = chosen.workers, engine_name
     run.open()
     try:
@@ -207,6 +218,7 @@ class _Run:
         base: str,
         out: Path,
         dry_run: bool,
+        registry: str | None,
         total: int,
         progress: Progress | None,
     ) -> None:
@@ -214,6 +226,7 @@ class _Run:
         self._config, self._base, self._models, self._total = config, base, out, total
         self._out = out / WORK / "dry" if dry_run else out
         self._progress = progress
+        self._dry_run, self._registry = dry_run, registry
         self._folds: dict[str, list[FoldResult]] = {}
         self._awaited: dict[str, int] = {}
         self._made = False
@@ -247,7 +260,9 @@ class _Run:
                 self._failed(business.name, f"{error.filename}: {error.strerror}")
                 continue
             key = None if content is None else f"{content}:{self._base}:{self._config.digest()}"
-            unit = Unit("table", business, self._config, self._models, self._out, key)
+            unit = Unit(
+                "table", business, self._config, self._models, self._out, key, self._registry, self._dry_run
+            )
             if _is_done(unit):
                 self.summary.skipped.append(business.name)
                 self._tell(business.name)
@@ -299,6 +314,10 @@ def run_unit(unit: Unit) -> Any:
     before = last_snapshot(unit.models / unit.report.name)
     fitted = unit.table.with_suffix(".candidate.onnx")
     result = finish(unit.config, unit.business, start, cases, made, unit.folds, settings, fitted, before)
+    if unit.registry is not None and not unit.dry_run:
+        # First: a model that cannot be recorded must not go into use.
+        known = bool(json.loads(unit.notes.read_text(encoding="utf-8"))["champion"])
+        result.version = register(unit.registry, result, start, fitted, known)
     keep(result, start, fitted, unit.model)
     _write_report(unit, result)
     fitted.unlink(missing_ok=True)
@@ -320,14 +339,21 @@ def _make_table(unit: Unit) -> int:
     cases = business_cases(unit.business, base.setting(unit.config.cache), unit.config)
     settings = settings_of(unit.config, cases.warnings)
     folds = len(plan(cases.table, held_out=settings.held_out, folds=settings.folds).folds)
-    in_use = unit.models / unit.model.name
-    if in_use.exists():
+    in_use, champion = unit.models / unit.model.name, None
+    unit.current.unlink(missing_ok=True)
+    if unit.registry is not None:
+        champion = champion_file(unit.registry, unit.business.name, unit.current)
+    if champion is None and in_use.exists():
         write_file(unit.current, in_use.read_bytes())
-    else:
-        unit.current.unlink(missing_ok=True)
     write_table(cases.table, unit.table)
     # Last: whoever finds the notes finds the table and the model in use.
-    said = {"key": unit.key, "folds": folds, "warnings": cases.warnings, "notes": cases.notes}
+    said = {
+        "key": unit.key,
+        "folds": folds,
+        "champion": champion is not None,
+        "warnings": cases.warnings,
+        "notes": cases.notes,
+    }
     write_atomic(unit.notes, [json.dumps(said)])
     return folds
 

@@ -139,3 +139,24 @@ def test_an_out_that_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> No
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError, match="name a folder"):
         tenants_job(CONFIG, tenants(folder), tmp_path / "file")
+
+
+def test_outcomes_are_recorded_and_a_rollback_is_respected(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mlflow", reason="MLflow is not installed")
+    from memvalue.train.registry import Registry
+
+    store, out = f"sqlite:///{tmp_path}/mlflow.db", tmp_path / "models"
+    some = [x for x in tenants(folder) if x.name in ("other", "few")]
+    tenants_job(CONFIG, some, out, registry=store)
+    registry = Registry(store)
+    first, promoted = sorted(registry.history("other"), key=lambda v: v.number)
+    assert (first.decision, promoted.decision, promoted.champion) == ("keep-base", "promote", True)
+    assert [v.decision for v in registry.history("few")] == ["keep-base"]
+    registry.rollback("other")
+    b.written(folder, "other", b.drawn(41, 1, b.OTHER))
+    tenants_job(CONFIG, some, out, registry=store)  # in use is the base again, so the fit is promoted again
+    assert [v.decision for v in registry.history("other")] == ["promote", "promote", "keep-base"]
+    before = len(registry.history("other"))
+    b.written(folder, "other", b.drawn(42, 1, b.OTHER))
+    tenants_job(CONFIG, some, out, registry=store, dry_run=True)
+    assert len(registry.history("other")) == before
