@@ -146,8 +146,8 @@ def summary(results: Sequence[dict[int, dict[str, Any]]], seed: int) -> dict[str
         for arm in ARMS:
             p = [compare(row[arm], confidence=0.95).worse_p for row in rows]
             worse = np.array([row[arm].mean() < 0 for row in rows])
-            line[f"{arm}: worse, worse beyond noise"] = [
-                int(worse.sum()), int((holm(p) <= 0.05).sum()),
+            line[f"{arm}: worse, at one-sided .05, at .05 after Holm"] = [
+                int(worse.sum()), int((np.array(p) <= 0.05).sum()), int((holm(p) <= 0.05).sum()),
             ]  # fmt: skip
         line["promoted"] = sum(row["decision"] == "promote" for row in rows)
         out[str(size)] = line
