@@ -69,8 +69,8 @@ class Spread:
 
         With a log of uses, usage history counts what was really used, and businesses lie far from a base that
         was fitted without; that prior is learned from 60 simulated businesses. Without one (transcripts), it
-        is learned from 60 groups of LongMemEval's questions, and pulls four times as hard. A prior learned from
-        both together let fits on 20 questions lose .007 of later retention to the base, one learned from
+        is learned from 60 groups of LongMemEval's questions, and pulls four times as hard. A prior learned
+        from both together let fits on 20 questions lose .007 of later retention to the base, one learned from
         questions alone .001.
         ``benchmarks/recalibrate.py --parts spread --longmemeval PATH`` gives both.
 
