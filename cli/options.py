@@ -31,7 +31,27 @@ Encoder = Annotated[
 Regime = Annotated[
     str | None, typer.Option(metavar="batch|online", help="What a memory may look at [default: batch].")
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An exported model, model.onnx.")]
+
+
+def _shipped(given: Path) -> Path:
+    """A file as it is given; else the shipped model of that name."""
+    from memvalue.models import path
+
+    known = given.suffix == "" and len(given.parts) == 1 and not given.exists()
+    try:
+        return Path(path(given.name)) if known else given
+    except (ValueError, FileNotFoundError, KeyError):
+        return given
+
+
+Model = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        callback=_shipped,
+        help="An exported model, model.onnx, or a shipped one: default, longmemeval.",
+    ),
+]
 BusinessName = Annotated[
     str, typer.Argument(metavar="BUSINESS", help="Name that its model is registered under.")
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memvalue.cli.exits import told
+from memvalue.cli.exits import BAD_INPUT, told
 from memvalue.cli.options import Cache, Debug, Json, Model, NoCache, cache_folder, shares
 from memvalue.cli.output import print_text
 from memvalue.cli.progress import ProgressBar
@@ -27,7 +27,11 @@ def recalibrate(
         ),
     ] = None,
     memories: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Texts of the memories, where the log has none.")
+        str | None, typer.Option(metavar="FILE|TABLE", help="Texts of the memories, where the log has none.")
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Table of the events in a database [default: events]."),
     ] = None,
     transcript: Annotated[
         str | None, typer.Option(metavar="FILE", help="Instead of a log: what was said, without labels.")
@@ -87,7 +91,8 @@ def recalibrate(
 ) -> None:
     """Fit a business's own weights on its log; they stay only if they are better on later data.
 
-    The decision is keep-base, keep-current or promote; the exit code is 0 for each of them.
+    The decision is keep-base, keep-current or promote; the exit code is 0 for each of them. With --tenants it
+    is 2 only when every business failed.
     """
     with told(debug), ProgressBar() as bar:
         from memvalue.configs import read_config
@@ -108,7 +113,7 @@ def recalibrate(
             raise ValueError("name where the model goes with --out, or look first with --dry-run")
         if tenants is not None:
             single = {
-                "--events": events, "--memories": memories, "--transcript": transcript,
+                "--events": events, "--memories": memories, "--table": table, "--transcript": transcript,
                 "--current": current, "--business": business,
             }  # fmt: skip
             if wrong := [name for name, value in single.items() if value is not None]:
@@ -121,14 +126,16 @@ def recalibrate(
             name = business or (out.stem if out is not None else "business")
             result = recalibrate_job(
                 config,
-                Business(name, events=events, memories=memories, transcript=transcript),
-                None if dry_run else out,
-                current=current or (out if dry_run and out is not None and out.exists() else None),
+                Business(name, events=events, memories=memories, transcript=transcript, table=table),
+                out,
+                current=current,
                 registry=registry,
                 dry_run=dry_run,
                 progress=bar,
             )
     print_text((result.to_json() if json else result.text()).rstrip("\n"))
+    if tenants is not None and result.failed and not (result.decisions or result.skipped):
+        raise typer.Exit(BAD_INPUT)
 
 
 def _many(

@@ -232,7 +232,8 @@ def _about(path: Path, file: Any) -> dict[str, Any]:
         and all(v >= 0 for v in about["sizes"])
         and sum(about["sizes"]) == file.metadata.num_rows
         and len(about["times"]) == len(about["ends"]) == cases
-        and all(isinstance(n, str) for n in about["names"])
+        and all(isinstance(n, str) and n.isprintable() for n in about["names"])
+        and about["source"].isprintable()
         and len(set(about["names"])) == len(about["names"]) == len(about["informed"]) <= MAX_FACTORS
         and all(isinstance(v, bool) for v in about["informed"])
     )

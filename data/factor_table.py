@@ -110,6 +110,8 @@ class FactorTable:
             raise DataError("FactorTable.tokens must be 1 or more")
         if not (np.isfinite(self.age_days) & (self.age_days >= 0)).all():
             raise DataError("FactorTable.age_days must be finite and 0 or more")
+        if (self.uses < 0).any() or np.isinf(self.uses).any():
+            raise DataError("FactorTable.uses must be finite and 0 or more, or NaN where no log says")
 
     def __len__(self) -> int:
         """C, the number of cases."""

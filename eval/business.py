@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,12 +36,15 @@ class Business:
         Texts of the memories, where the log has none.
     transcript
         Instead of ``events``: what was said, without labels.
+    table
+        Table of the events in a database; ``events`` (or ``memvalue_events``) where None.
     """
 
     name: str
     events: str | None = None
     memories: str | None = None
     transcript: str | None = None
+    table: str | None = None
 
     def __post_init__(self) -> None:
         if (self.events is None) == (self.transcript is None):
@@ -49,6 +53,8 @@ class Business:
             )
         if self.memories is not None and self.events is None:
             raise ValueError(f"business {self.name!r}: memories go with events; a transcript has its texts")
+        if self.table is not None and self.events is None:
+            raise ValueError(f"business {self.name!r}: a table (--table) is one of events in a database")
 
     def fingerprint(self) -> str | None:
         """SHA-256 of the files' contents; None for a database, whose state no file shows."""
@@ -59,10 +65,34 @@ class Business:
                 continue
             if "://" in source or not Path(source).is_file():
                 return None
-            with open(source, "rb") as file:
-                while chunk := file.read(_CHUNK):
-                    whole.update(chunk)
+            # What an SQLite log took in last stands beside it, in its journal, until its writer closes.
+            for part in (source, f"{source}-wal"):
+                if not Path(part).is_file():
+                    continue
+                with open(part, "rb") as file:
+                    while chunk := file.read(_CHUNK):
+                        whole.update(chunk)
         return whole.hexdigest()
+
+    def check_apart(self, out: Path, model: Path) -> None:
+        """Refuse a model at ``out``, and the report beside it, in the place of what they are made from.
+
+        Raises
+        ------
+        ValueError
+            When either is the base, or a file of this business's data.
+        """
+        for source in (str(model), self.events, self.memories, self.transcript):
+            for path in (out, out.with_suffix(".json")):
+                if source is not None and _same_file(source, path):
+                    raise ValueError(
+                        f"{path} would be written over, but is what {out} is made from; name another --out"
+                    )
+
+    def absolute(self) -> Business:
+        """The same with absolute paths: a worker's working folder may be another."""
+        where = {key: _absolute(getattr(self, key)) for key in ("events", "memories", "transcript")}
+        return replace(self, **where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +134,22 @@ def business_cases(
                 return Cases(_checked(read_table(business.events), setting, business.events))
         return _from_log(business, setting, config, progress)
     except NoCases as reason:  # a young business keeps what it has
-        return Cases(_no_cases(setting), notes=(str(reason),))
+        source = "log" if business.transcript is None else "transcript"
+        return Cases(_no_cases(setting, source), notes=(str(reason),))
+
+
+def _same_file(one: str, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):  # not there, or no path
+        return False
+
+
+def _absolute(source: str | None) -> str | None:
+    """The absolute path of a file; addresses and tables of databases as they are."""
+    if source is None or "://" in source or not os.path.exists(source):
+        return source
+    return os.path.abspath(source)
 
 
 def _from_log(
@@ -114,7 +159,7 @@ def _from_log(
     from memvalue.eval.factor_tables import factor_table
 
     assert business.events is not None
-    log, warnings = clean_log(read_log(business.events, memories=business.memories))
+    log, warnings = clean_log(read_log(business.events, memories=business.memories, table=business.table))
     made = cases_from_log(log, every_days=config.every_days, horizon_days=config.horizon_days)
     table = factor_table(made.dataset, setting, ends=made.ends, source="log", progress=progress)
     return Cases(table, tuple(w.message for w in warnings))
@@ -135,7 +180,7 @@ def _from_transcript(
     return Cases(table, notes=("labels are guessed from reuse in the transcript (train/SELF_LABELS.md)",))
 
 
-def _no_cases(setting: Setting) -> FactorTable:
+def _no_cases(setting: Setting, source: str) -> FactorTable:
     """The table of a business of which nothing is known yet."""
     times, width = np.empty(0, "datetime64[s]"), len(FACTORS)
     return FactorTable(
@@ -153,6 +198,7 @@ def _no_cases(setting: Setting) -> FactorTable:
         uses=np.empty(0, np.float32),
         needed=np.empty(0, dtype=bool),
         obsolete=np.empty(0, dtype=bool),
+        source=source,
     )
 
 

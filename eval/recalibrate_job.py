@@ -107,6 +107,7 @@ def recalibrate_job(
 
     if out is not None:
         check_target(out)
+        business.check_apart(out, config.model)
     with tempfile.TemporaryDirectory() as scratch:
         known = None
         if registry is not None:
@@ -130,13 +131,13 @@ def recalibrate_job(
             progress(steps, steps, "fits")
         if dry_run:
             return result
-        if out is not None:
-            keep(result, start, candidate, out)
         if registry is not None:
+            # First: a model that cannot be recorded must not go into use.
             result.version = register(registry, result, start, candidate, known is not None)
         if out is not None:
             from memvalue.data.files import write_atomic
 
+            keep(result, start, candidate, out)
             write_atomic(out.with_suffix(".json"), [result.to_json()])
     return result
 

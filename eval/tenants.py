@@ -18,6 +18,9 @@ LOG_SUFFIXES = (".parquet", ".jsonl", ".sqlite", ".sqlite3", ".db")
 #: Names that are safe as a file's name on every system, and in a model registry.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
+#: What may be a table beside the events; a file of memories has an ending.
+_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+
 _COLUMNS = ("business", "events", "memories", "transcript")
 
 
@@ -85,7 +88,7 @@ def _of_table(place: Path) -> Iterator[Business]:
         if "business" not in given:
             raise DataError(f"{where}: the column business is missing or empty")
         name = _name(given.pop("business"), where)
-        paths = {key: _beside(place, value) for key, value in given.items()}
+        paths = {key: _beside(place, value, key == "memories") for key, value in given.items()}
         try:
             yield Business(name, **paths)
         except ValueError as error:
@@ -112,9 +115,11 @@ def _rows(place: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _beside(table: Path, value: str) -> str:
-    """A path relative to the table's folder; addresses of databases as they are."""
-    return value if "://" in value else str(table.parent / value)
+def _beside(table: Path, value: str, perhaps_table: bool) -> str:
+    """A path relative to the table's folder; addresses of databases, and tables in them, as they are."""
+    path = table.parent / value
+    named = perhaps_table and _TABLE.fullmatch(value) is not None and not path.exists()
+    return value if named or "://" in value else str(path)
 
 
 def _name(text: str, where: str) -> str:

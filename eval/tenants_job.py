@@ -7,7 +7,9 @@ that it can run on any machine that sees them, and be repeated.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import time
 from collections import Counter
@@ -23,6 +25,7 @@ from memvalue.eval.prepare_job import Progress
 from memvalue.eval.recalibrate_job import Start, finish, keep, last_snapshot, settings_of
 from memvalue.eval.recalibration import Recalibration
 from memvalue.eval.register import champion_file, register
+from memvalue.features.names import DEFINITION_VERSION
 from memvalue.train.recalibrate import FoldResult, fit_fold, plan
 
 if TYPE_CHECKING:
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 #: Folder beside the models for tables that were made from logs; removed when all is done.
 WORK = ".memvalue-work"
+
+
+#: File in it that a run holds locked.
+_LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,11 @@ class Unit:
     def current(self) -> Path:
         """The model in use when the table was made: a settling that is repeated compares with the same."""
         return self.table.with_suffix(".onnx")
+
+    @property
+    def candidate(self) -> Path:
+        """The fitted model; no business's name begins with a dot."""
+        return self.table.with_name(f".{self.business.name}.candidate.onnx")
 
 
 @dataclass
@@ -194,11 +206,17 @@ def tenants_job(
         When the base cannot be used or ``out`` cannot be written. What is wrong with one business is in the
         summary.
     """
+    from memvalue.serve.model_store import absolute
+
     begun = time.monotonic()
     base = Start.load(config.model, None).base
     chosen = engine or LocalEngine(1)
-    every = list(businesses)
-    run = _Run(config, base.sha256, out, dry_run, registry, len(every), progress)
+    # Workers may have another working folder than this process.
+    cache = None if config.cache is None else config.cache.absolute()
+    config = config.model_copy(update={"model": config.model.absolute(), "cache": cache})
+    every = [business.absolute() for business in businesses]
+    registry = None if registry is None else absolute(registry)
+    run = _Run(config, base.sha256, out.absolute(), dry_run, registry, len(every), progress)
     run.summary.workers, run.summary.engine = chosen.workers, engine_name
     run.open()
     try:
@@ -230,12 +248,18 @@ class _Run:
         self._folds: dict[str, list[FoldResult]] = {}
         self._awaited: dict[str, int] = {}
         self._made = False
+        self._lock: int | None = None
 
     def open(self) -> None:
-        """Make the folders."""
+        """Make the folders, and keep other runs out of them."""
         self._made = not self._models.exists()
         try:
             (self._out / WORK).mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self._models / WORK / _LOCK)
+        except BlockingIOError:
+            raise ValueError(
+                f"--out {self._models}: another run is at work there; let it end, or name another folder"
+            ) from None
         except OSError as error:
             raise ValueError(
                 f"--out {self._models}: {error.strerror}; name a folder for the results"
@@ -243,13 +267,18 @@ class _Run:
 
     def close(self) -> None:
         """Remove the working folder, unless the run was cut off: the next one takes up what is there."""
-        s = self.summary
-        if self._out != self._models:
-            shutil.rmtree(self._models / WORK, ignore_errors=True)
+        s, work = self.summary, self._models / WORK
+        if self._out != self._models:  # what a run that was cut off has left stays
+            shutil.rmtree(self._out, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                if {p.name for p in work.iterdir()} == {_LOCK}:
+                    shutil.rmtree(work)
             if self._made:
                 self._models.rmdir()
         elif len(s.decisions) + len(s.skipped) + len(s.failed) == self._total:
-            shutil.rmtree(self._models / WORK, ignore_errors=True)
+            shutil.rmtree(work, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
 
     def first(self, businesses: Iterable[Business]) -> Iterator[Unit]:
         """The first unit of every business that is not done."""
@@ -259,10 +288,19 @@ class _Run:
             except OSError as error:
                 self._failed(business.name, f"{error.filename}: {error.strerror}")
                 continue
-            key = None if content is None else f"{content}:{self._base}:{self._config.digest()}"
+            key = (
+                None
+                if content is None
+                else f"{content}:{self._base}:{self._config.digest()}:{DEFINITION_VERSION}"
+            )
             unit = Unit(
                 "table", business, self._config, self._models, self._out, key, self._registry, self._dry_run
             )
+            try:
+                business.check_apart(unit.model, self._config.model)
+            except ValueError as error:
+                self._failed(business.name, str(error))
+                continue
             if _is_done(unit):
                 self.summary.skipped.append(business.name)
                 self._tell(business.name)
@@ -300,6 +338,36 @@ class _Run:
             self._progress(len(s.decisions) + len(s.failed) + len(s.skipped), self._total, name)
 
 
+def _locked(path: Path) -> int | None:
+    """A handle on the file, locked until it is closed or this process ends, however it ends.
+
+    None where the system has no such locks.
+
+    Raises
+    ------
+    BlockingIOError
+        When another process holds it.
+    OSError
+        When the file cannot be made.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows: runs are not kept apart
+        return None
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:  # a file system without locks
+        return handle
+    if not path.exists() or not os.path.samestat(os.fstat(handle), os.stat(path)):
+        os.close(handle)  # another run ended just now, and took the folder away
+        raise BlockingIOError
+    return handle
+
+
 def run_unit(unit: Unit) -> Any:
     """The work of a unit: how many folds the table has, a fold's result, or the decision."""
     if unit.stage == "table":
@@ -312,7 +380,7 @@ def run_unit(unit: Unit) -> Any:
         return fit_fold(cases.table, made, unit.fold, base.weights, settings)
     start = Start.load(unit.config.model, unit.current if unit.current.exists() else None)
     before = last_snapshot(unit.models / unit.report.name)
-    fitted = unit.table.with_suffix(".candidate.onnx")
+    fitted = unit.candidate
     result = finish(unit.config, unit.business, start, cases, made, unit.folds, settings, fitted, before)
     if unit.registry is not None and not unit.dry_run:
         # First: a model that cannot be recorded must not go into use.
@@ -385,11 +453,16 @@ def _write_report(unit: Unit, result: Recalibration) -> None:
 
 
 def _is_done(unit: Unit) -> bool:
-    """The report of these data, base and settings is there, and so is the model that it speaks of."""
+    """The report of these data, base and settings is there, and so is the model that it speaks of.
+
+    Where there is a registry, it has to be recorded there too.
+    """
     if unit.key is None:
         return False
     try:
         document = json.loads(unit.report.read_text(encoding="utf-8"))
+        if unit.registry is not None and not unit.dry_run and document["version"] is None:
+            return False
         return bool(document["key"] == unit.key and document["model_sha256"] == sha256_of(unit.model))
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -80,7 +80,9 @@ def recurrence(
     heard = person[owner]
     if past is None:
         if not online or int(heard.sum()) <= min(MAX_WORDS, MAX_MATES):
-            return _recurrence(word_hash[heard], owner[heard], sessions, online=online)
+            if not heard.all():  # else the copies would be as large as the words
+                word_hash, owner = word_hash[heard], owner[heard]
+            return _recurrence(word_hash, owner, sessions, online=online)
         past = RecurrencePast()  # so long a history has to be seen in parts, as a stream would
     n = len(sessions)
     overlap, topic = np.zeros(n), np.zeros(n)

@@ -57,7 +57,9 @@ def read_file(
             raise
         raise RefusedFile("there is no such file (its name holds a NUL)") from None
     except OSError as error:
-        raise RefusedFile(_reason(error, name)) from None
+        if error.errno == errno.ELOOP and not follow_links and os.path.islink(name):
+            raise RefusedFile(_link(name)) from None
+        raise RefusedFile(_reason(error)) from None
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         _check_kind(status.st_mode, what)
@@ -68,7 +70,7 @@ def read_file(
         try:
             content = file.read(limit + 1)
         except OSError as error:
-            raise RefusedFile(_reason(error, name)) from None
+            raise RefusedFile(_reason(error)) from None
     if len(content) > limit:
         raise RefusedFile(f"the file grew beyond the {limit} bytes that {what} may have while it was read")
     return content
@@ -91,11 +93,11 @@ def _link(name: str) -> str:
     )
 
 
-def _reason(error: OSError, name: str) -> str:
+def _reason(error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "there is no such file"
     if error.errno == errno.ELOOP:
-        return _link(name) if os.path.islink(name) else "symbolic links lead in a circle"
+        return "symbolic links lead in a circle"
     return f"cannot be read ({error.strerror or type(error).__name__})"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -181,8 +182,8 @@ def _parse(blob: bytes, where: str, *, first: bool) -> Any:
 def _number(value: Any, where: str, key: str, high: float) -> float | None:
     if value is None:
         return None
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
-    if not fits or not math.isfinite(value):
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    if not fits or not 0 <= value <= min(high, sys.float_info.max):  # false for NaN too
         limit = "a finite number of 0 or more" if high == math.inf else f"a number from 0 to {high:g}"
         raise DataError(f"{where}: {key} is {value!r} ({kind_of(value)}), not {limit}")
     return float(value)
@@ -193,8 +194,11 @@ def _vector(value: Any, where: str) -> NDArray[np.float32]:
         value = as_list(value, where, "embedding")
         if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in value):
             raise DataError(f"{where}: embedding must be a list of numbers")
-    with np.errstate(over="ignore"):
-        vector = np.asarray(value, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):
+            vector = np.asarray(value, dtype=np.float32)
+    except OverflowError:  # a whole number beyond any float
+        vector = np.full(1, np.inf, dtype=np.float32)
     if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
         raise DataError(f"{where}: embedding must be a list of one or more finite numbers")
     return vector

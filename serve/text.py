@@ -107,7 +107,7 @@ def decide_texts(
     encoder, embeddings
         The memories' vectors, for a model that was fitted with some: an encoder, or float[n, d] in the order
         given. Default: the memories' own ``embedding`` where all have one, else the encoder that the model
-        names.
+        names, if it is one of this project's.
     goals, profile
         What was declared: sentences, or vectors in the embeddings' space.
     regime
@@ -298,6 +298,11 @@ def _vectors(
         return np.stack([m.embedding for m in stored if m.embedding is not None])
     if how.encoder == "none":
         return None
+    if how.encoder.startswith("st:"):  # a model file is not to say what is fetched or opened
+        raise ValueError(
+            f"the model was fitted with the encoder {how.encoder!r}, which may lie in a folder or on a hub; "
+            "if you trust it, pass encoder=load_encoder(...) with that name, or give the memories embeddings"
+        )
     found = load_encoder(how.encoder)
     assert found is not None  # only "none" stands for no encoder
     return found.encode([m.text for m in stored])

@@ -12,7 +12,7 @@ import onnxruntime as ort
 from numpy.typing import ArrayLike, NDArray
 
 from memvalue.features.names import DEFINITION_VERSION, FACTORS
-from memvalue.serve.decision import Decision
+from memvalue.serve.decision import DEPTHS, Decision
 from memvalue.serve.errors import ModelError, RefusedFile
 from memvalue.serve.files import read_file
 from memvalue.serve.one_memory import OneMemory
@@ -35,6 +35,18 @@ _VALUE = ("value",)
 _SCALAR = (bool, int, float)
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
+#: Ends of the optional inputs' ranges for the check at loading; where there is no highest, far beyond what a
+#: store holds (a million days, uses or times the usual relevance).
+MOST_RELEVANT = 1e6
+_ENDS: dict[str, tuple[float, float]] = {
+    "age_days": (0.0, 1e6),
+    "uses": (0.0, 1e6),
+    "relevance": (0.0, MOST_RELEVANT),
+    "use_strength": (-1.0, 1.0),
+    "harm": (0.0, 1.0),
+    "machine": (0.0, 1.0),
+}
+
 #: Lowest and highest value that an optional input may have, and what it means.
 _RANGES: dict[str, tuple[float, float, str]] = {
     "age_days": (0.0, np.inf, "days since it was said, 0 or more"),
@@ -43,6 +55,16 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "use_strength": (-1.0, 1.0, "recent use from -1 (faded) through 0 (unknown) to 1 (fresh)"),
     "harm": (0.0, 1.0, "recent harm from 0 to 1"),
     "machine": (0.0, 1.0, "1 for a turn of the assistant, a tool or the system"),
+}
+
+#: Lowest and highest answer. A ranking score is at most a twentieth above the relevance, with room for
+#: rounding.
+_ANSWERS: dict[str, tuple[float, float]] = {
+    "value": (0.0, 1.0),
+    "depth": (0, len(DEPTHS) - 1),
+    "forget_risk": (0.0, 1.0),
+    "forget_score": (0.0, FLOAT32_MAX),
+    "rank_score": (0.0, 1.06 * MOST_RELEVANT),
 }
 
 
@@ -140,6 +162,7 @@ class ValueModel:
         model = cls(session, file.metadata, file.digest, data)
         if verify:
             model._check_golden()
+            model._check_ranges()
         return model
 
     @property
@@ -320,12 +343,40 @@ class ValueModel:
                     f"the file says {want[row]:.7g}"
                 )
 
+    def _check_ranges(self) -> None:
+        """The corners of what may be asked, which golden rows may lie far from: answers stay in range."""
+        feeds = _corners()
+        try:
+            found = dict(zip(OUTPUTS, self._session.run(list(OUTPUTS), feeds), strict=True))
+        except Exception as error:  # as above
+            raise ModelError(f"it cannot be asked about extreme inputs: {_first_line(error)}") from None
+        for name, (low, high) in _ANSWERS.items():
+            off = ~((found[name] >= low) & (found[name] <= high))  # true for NaN as well
+            if off.any():
+                row = int(off.argmax())
+                given = ", ".join(f"{key} {feeds[key][row].tolist()}" for key in feeds)
+                raise ModelError(
+                    f"{name} is {found[name][row]:.7g} where it must lie in [{low:g}, {high:g}]: for {given}"
+                )
+
 
 class _Part(NamedTuple):
     session: ort.InferenceSession
     outputs: list[str]
     inputs: frozenset[str]
     alone: OneMemory
+
+
+def _corners() -> dict[str, NDArray[np.float32]]:
+    """Every corner of the factors, each with four corners of the optional inputs in turn; 512 rows."""
+    row = np.arange(1 << (len(FACTORS) + 2))
+    factors = (row[:, None] >> np.arange(len(FACTORS))) & 1
+    # Odd strides through the corners: the four that a row of factors meets differ from row to row.
+    corner = (row * 37 + (row >> len(FACTORS)) * 17) & 63
+    feeds = {"factors": factors.astype(np.float32)}
+    for bit, (name, ends) in enumerate(_ENDS.items()):
+        feeds[name] = np.array(ends, dtype=np.float32)[(corner >> bit) & 1]
+    return feeds
 
 
 def _session(content: bytes) -> ort.InferenceSession:
@@ -351,7 +402,7 @@ def _table(factors: ArrayLike) -> NDArray[np.float32]:
     """float32[n, 7], contiguous, in [0, 1]."""
     try:
         table = np.asarray(factors, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"factors must be numbers in a [n, {len(FACTORS)}] table") from None
     if table.ndim == 1:
         table = table[None, :]
@@ -393,7 +444,7 @@ def _column(name: str, values: ArrayLike, n: int) -> NDArray[np.float32]:
         return np.array([values], dtype=np.float32)
     try:
         column = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers: {meaning}") from None
     if column.ndim == 0:
         column = np.full(n, column, dtype=np.float32)

@@ -18,6 +18,7 @@ import numpy as np
 
 from memvalue.features.names import FACTORS
 from memvalue.serve.errors import ModelError
+from memvalue.serve.row_wise import ROWS, Node, Shape, check_row_wise
 
 #: A value model takes 5 to 20 KB; a megabyte leaves room for any network worth calling small.
 MAX_BYTES = 1_000_000
@@ -87,8 +88,9 @@ def inspect_model(data: bytes, *, digest: bool = True) -> ModelFile:
     ------
     ModelError
         For anything but a value model of this project: too large, not ONNX, operators or domains off the
-        list, control flow, external data, weights that are not finite, other inputs or outputs, another IR or
-        operator set, metadata missing, malformed or changed, another factor order.
+        list, control flow, external data, weights that are not finite, other inputs or outputs, rows that see
+        one another, tensors that grow, another IR or operator set, metadata missing, malformed or changed,
+        another factor order.
     """
     if len(data) > MAX_BYTES:
         _refuse(f"the file has {len(data)} bytes, more than the {MAX_BYTES} that a value model may have")
@@ -229,24 +231,27 @@ def _check_opsets(opsets: list[bytes]) -> None:
 
 
 def _check_graph(data: bytes) -> tuple[str, ...]:
-    operators: list[str] = []
+    nodes: list[Node] = []
     inputs: dict[str, int] = {}
     outputs: dict[str, int] = {}
-    names: set[str] = set()
+    shapes: dict[str, Shape] = {}
+    numbers: dict[str, tuple[int, ...]] = {}
     for number, value, _, _ in _fields(data, "graph"):
         if number == 1:
-            operators.append(_check_node(_blob(value, "node")))
-            if len(operators) > MAX_NODES:
+            nodes.append(_check_node(_blob(value, "node")))
+            if len(nodes) > MAX_NODES:
                 _refuse(f"the graph has more than {MAX_NODES} nodes")
         elif number == 5:
-            name, content = _check_tensor(_blob(value, "initializer"))
-            if name in names:
+            name, shape, kind, content = _check_tensor(_blob(value, "initializer"))
+            if name in shapes:
                 _refuse(f"initializer {name!r} occurs twice")
             neutral = OPTIONAL_INPUTS.get(name)
             # The golden rows pass every input, so they cannot vouch for the defaults.
-            if neutral is not None and content != np.float32(neutral).tobytes():
+            if neutral is not None and (shape != (1,) or content != np.float32(neutral).tobytes()):
                 _refuse(f"the default of input {name!r} must be its neutral {neutral}")
-            names.add(name)
+            shapes[name] = shape
+            if kind == _INT64:
+                numbers[name] = tuple(np.frombuffer(content, dtype="<i8").tolist())
         elif number in (11, 12):
             name, kind = _value_info(_blob(value, "input or output"))
             there = inputs if number == 11 else outputs
@@ -261,27 +266,30 @@ def _check_graph(data: bytes) -> tuple[str, ...]:
         _refuse(f"inputs must be {', '.join(INPUTS)} in float32, got {', '.join(inputs) or 'none'}")
     if outputs != {name: _INT64 if name == "depth" else _FLOAT for name in OUTPUTS}:
         _refuse(f"outputs must be {', '.join(OUTPUTS)}, got {', '.join(outputs) or 'none'}")
-    if not names.issuperset(OPTIONAL_INPUTS) or "factors" in names:
+    if not shapes.keys() >= OPTIONAL_INPUTS.keys() or "factors" in shapes:
         _refuse("every input but factors must have a neutral default")
-    return tuple(operators)
+    shapes |= dict.fromkeys(OPTIONAL_INPUTS, (ROWS,)) | {"factors": (ROWS, len(FACTORS))}
+    check_row_wise(nodes, shapes, numbers, OUTPUTS)
+    return tuple(node.operator for node in nodes)
 
 
-def _check_node(data: bytes) -> str:
+def _check_node(data: bytes) -> Node:
     operator = domain = ""
+    ends: tuple[list[str], list[str]] = [], []
+    attributes: dict[str, int] = {}
     for number, value, _, _ in _fields(data, "node"):
         if number == 4:
             operator = _text(value, "an operator")
         elif number == 7:
             domain = _text(value, "a domain")
         elif number == 5:
-            for inner, part, _, _ in _fields(_blob(value, "attribute"), "attribute"):
-                if inner in (6, 11):
-                    _refuse("control flow (a graph inside a node) is not allowed")
-                if inner not in (1, 2, 3, 4, 7, 8, 20):
-                    _refuse(f"attribute field {inner} is not allowed (only numbers and strings are)")
-                if inner == 1:
-                    _text(part, "an attribute name")
-        elif number in (1, 2, 3):
+            name, setting = _attribute(_blob(value, "attribute"))
+            if name in attributes:
+                _refuse(f"attribute {name!r} of a node occurs twice")
+            attributes[name] = setting
+        elif number in (1, 2):
+            ends[number - 1].append(_text(value, "a name in a node"))
+        elif number == 3:
             _text(value, "a name in a node")
         else:
             _refuse(f"node field {number} is not allowed")
@@ -289,11 +297,26 @@ def _check_node(data: bytes) -> str:
         _refuse(f"operator domain {domain!r} is not standard ONNX")
     if operator not in OPERATORS:
         _refuse(f"operator {operator!r} is not allowed in a value model")
-    return operator
+    return Node(operator, tuple(ends[0]), tuple(ends[1]), attributes)
 
 
-def _check_tensor(data: bytes) -> tuple[str, bytes]:
-    """Name and little-endian content of an initializer."""
+def _attribute(data: bytes) -> tuple[str, int]:
+    """Name and whole number of an attribute; 0 for one that holds something else."""
+    name, setting = "", 0
+    for number, value, _, _ in _fields(data, "attribute"):
+        if number in (6, 11):
+            _refuse("control flow (a graph inside a node) is not allowed")
+        if number not in (1, 2, 3, 4, 7, 8, 20):
+            _refuse(f"attribute field {number} is not allowed (only numbers and strings are)")
+        if number == 1:
+            name = _text(value, "an attribute name")
+        elif number == 3:
+            setting = _number(value, "an attribute")
+    return name, setting - (1 << 64) if setting >> 63 else setting
+
+
+def _check_tensor(data: bytes) -> tuple[str, Shape, int, bytes]:
+    """Name, shape, data type and little-endian content of an initializer."""
     seen: dict[int, Any] = {}
     dims: list[int] = []
     for number, value, _, _ in _fields(data, "initializer"):
@@ -321,7 +344,7 @@ def _check_tensor(data: bytes) -> tuple[str, bytes]:
         _refuse(f"initializer {name!r} has {len(raw)} bytes, which does not fit its shape {dims}")
     if kind == _FLOAT and not np.isfinite(np.frombuffer(raw, dtype="<f4")).all():
         _refuse(f"weights {name!r} are not finite")
-    return name, raw
+    return name, tuple(dims), kind, raw
 
 
 def _value_info(data: bytes) -> tuple[str, int]:
@@ -343,7 +366,9 @@ def _value_info(data: bytes) -> tuple[str, int]:
 def _check_metadata(stored: bytes) -> dict[str, Any]:
     try:
         found = json.loads(stored.decode("utf-8"), parse_constant=_no_constant)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except ModelError:
+        raise
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number of thousands of digits
         raise ModelError(f"the metadata is not JSON ({type(error).__name__})") from None
     if not isinstance(found, dict):
         _refuse("the metadata is not a JSON object")
@@ -389,8 +414,10 @@ def _check_metadata(stored: bytes) -> dict[str, Any]:
     if set(golden) != {"inputs", "outputs"} or not all(isinstance(golden[k], dict) for k in golden):
         _refuse("metadata 'golden' must hold inputs and outputs")
     rows = golden["inputs"].get("factors")
-    if set(golden["inputs"]) != set(INPUTS) or set(golden["outputs"]) != set(OUTPUTS) or not rows:
+    if set(golden["inputs"]) != set(INPUTS) or set(golden["outputs"]) != set(OUTPUTS):
         _refuse("metadata 'golden' must hold every input and output")
+    if not isinstance(rows, list) or not rows:
+        _refuse("golden column 'factors' is malformed")
     for name, column in {**golden["inputs"], **golden["outputs"]}.items():
         width = len(FACTORS) if name == "factors" else None
         if (

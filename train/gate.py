@@ -284,8 +284,11 @@ def _to_settle(
     return max(most, least) if rivals else None
 
 
+_THE = {"base": "the base", "current": "the model in use"}
+
+
 def _why(c: Comparison, other: str) -> str:
-    return f"keeps {c.gain:.3f} more than the {other} over {c.cases} cases (one-sided p {c.p:.3g})"
+    return f"keeps {c.gain:.3f} more than {_THE[other]} over {c.cases} cases (one-sided p {c.p:.3g})"
 
 
 def _why_not(c: Comparison, other: str, level: float, least: int) -> str:
@@ -294,10 +297,10 @@ def _why_not(c: Comparison, other: str, level: float, least: int) -> str:
     if c.low == -math.inf:
         return f"{c.cases} held-out cases in runs of {c.block} that depend on each other are too few to tell"
     if abs(c.gain) < 1e-12:
-        return f"keeps as much as the {other}"
+        return f"keeps as much as {_THE[other]}"
     if c.gain < 0:
-        return f"keeps {-c.gain:.3f} less than the {other} over {c.cases} cases"
+        return f"keeps {-c.gain:.3f} less than {_THE[other]} over {c.cases} cases"
     return (
-        f"keeps {c.gain:.3f} more than the {other} over {c.cases} cases, which chance alone may do "
+        f"keeps {c.gain:.3f} more than {_THE[other]} over {c.cases} cases, which chance alone may do "
         f"(one-sided p {c.p:.3g}, needed {level:.3g})"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from memvalue.eval.engines.engine import Failed, attempt_on_worker, one_line
@@ -13,6 +14,9 @@ AHEAD = 4
 
 #: Seconds to wait for a scheduler, and for its first worker.
 PATIENCE = 30.0
+
+#: Seconds after which it is looked whether the scheduler is still there.
+LOOK = 1.0
 
 
 class DaskEngine:
@@ -44,7 +48,11 @@ class DaskEngine:
             if workers is not None and workers < 1:
                 raise ValueError(f"workers must be 1 or more, got {workers}")
             self._cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",  # None would take port 8787 of every interface
+                scheduler_kwargs={"dashboard": False},
             )
         try:
             self._client = Client(self._cluster or scheduler, timeout=PATIENCE, set_as_default=False)
@@ -63,23 +71,33 @@ class DaskEngine:
         units: Iterable[Any],
         done: Callable[[Any, Any], Iterable[Any]],
     ) -> None:
-        """See :class:`~memvalue.eval.engines.engine.Engine`."""
-        from distributed import as_completed
+        """See :class:`~memvalue.eval.engines.engine.Engine`.
+
+        Raises
+        ------
+        ValueError
+            When the scheduler is gone, half a minute after it was lost.
+        """
         from distributed.scheduler import KilledWorker
 
         source = iter(units)
-        out: dict[str, Any] = {}
-        flow = as_completed([], loop=self._client.loop)
+        out: dict[str, tuple[Any, Any]] = {}  # units and futures: one that nobody holds is cancelled
+        finished: SimpleQueue[Any] = SimpleQueue()
 
         def send(unit: Any) -> None:
             # pure=False: two equal units are still two.
             future = self._client.submit(attempt_on_worker, call, unit, pure=False)
-            out[future.key] = unit
-            flow.add(future)
+            out[future.key] = unit, future
+            future.add_done_callback(finished.put)
 
         for unit in islice(source, AHEAD * self.workers):
             send(unit)
-        for future in flow:
+        while out:
+            try:
+                future = finished.get(timeout=LOOK)
+            except Empty:
+                self._check_there()
+                continue
             try:
                 outcome = future.result()
             except KilledWorker as error:
@@ -87,13 +105,21 @@ class DaskEngine:
                     f"its worker died {error.allowed_failures + 1} times (killed, or out of memory)"
                 )
             except Exception as error:
+                self._check_there()  # what it has not done is cancelled when it is lost
                 outcome = Failed(f"unexpected {type(error).__name__}: {one_line(error)}")
-            further = list(done(out.pop(future.key), outcome))
+            further = list(done(out.pop(future.key)[0], outcome))
             future.release()
             for unit in further:
                 send(unit)
             for unit in islice(source, max(0, AHEAD * self.workers - len(out))):
                 send(unit)
+
+    def _check_there(self) -> None:
+        if self._client.status not in ("running", "connecting"):
+            raise ValueError(
+                "the scheduler has ended, or cannot be reached any more; see to it, and run the command "
+                "again: what is done is skipped"
+            )
 
     def close(self) -> None:
         """Leave the scheduler; stop a cluster that was started here."""

@@ -1,6 +1,6 @@
 // Decide about memories with a memvalue model file from JavaScript: ONNX Runtime and this file, nothing else.
 //
-//     npm install onnxruntime-node
+//     npm install --ignore-scripts onnxruntime-node       (its script only fetches libraries for other hardware)
 //     node decide.mjs model.onnx < rows.json
 //
 // rows.json holds the factors, seven numbers in [0, 1] a memory in the order that the model's metadata gives,
@@ -13,7 +13,15 @@ import { readFileSync } from "node:fs";
 
 const DEPTHS = ["shallow", "semantic", "schematic", "meta"];
 const FACTORS = 7;
-const NEUTRAL = { age_days: 1, uses: 0, relevance: 1, use_strength: 0, harm: 0, machine: 0 };
+// Neutral number, lowest and highest of the optional columns.
+const COLUMNS = {
+  age_days: [1, 0, Infinity],
+  uses: [0, 0, Infinity],
+  relevance: [1, 0, Infinity],
+  use_strength: [0, -1, 1],
+  harm: [0, 0, 1],
+  machine: [0, 0, 1],
+};
 
 // The optional inputs have their neutral number as a default in the file. JavaScript's runtimes cannot feed
 // such inputs (onnxruntime-web refuses them, onnxruntime-node ignores them without a word), so the defaults
@@ -74,14 +82,21 @@ const ort = await import(runtime);
 
 const { factors, ...columns } = JSON.parse(readFileSync(0, "utf8"));
 const n = factors.length;
+const within = (x, low, high) => Number.isFinite(x) && x >= low && x <= high;
 factors.forEach((row, i) => {
-  if (row.length !== FACTORS || !row.every((x) => x >= 0 && x <= 1)) {
+  if (row.length !== FACTORS || !row.every((x) => within(x, 0, 1))) {
     throw new RangeError(`factors[${i}] must be ${FACTORS} numbers in [0, 1]`);
   }
 });
+for (const name of Object.keys(columns)) {
+  if (!(name in COLUMNS)) throw new RangeError(`${name} is no column; there are ${Object.keys(COLUMNS).join(", ")}`);
+}
 const feeds = { factors: new ort.Tensor("float32", Float32Array.from(factors.flat()), [n, FACTORS]) };
-for (const [name, neutral] of Object.entries(NEUTRAL)) {
+for (const [name, [neutral, low, high]] of Object.entries(COLUMNS)) {
   const column = columns[name] ?? Array(n).fill(neutral);
+  if (column.length !== n || !column.every((x) => within(x, low, high))) {
+    throw new RangeError(`${name} must be ${n} numbers in [${low}, ${high}], one a memory`);
+  }
   feeds[name] = new ort.Tensor("float32", Float32Array.from(column), [n]);
 }
 const session = await ort.InferenceSession.create(withoutDefaults(new Uint8Array(readFileSync(file))));

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,3 +128,22 @@ def test_what_cannot_be_done_is_told_in_a_line(
     assert words in done.stderr
     assert "Traceback" not in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_of_events_can_be_named(log: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    with contextlib.closing(sqlite3.connect(store)) as base:
+        base.execute("CREATE TABLE what_happened (memory, kind, time, signal, text, role)")
+        rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        names = ("memory", "kind", "time", "signal", "text", "role")
+        base.executemany(
+            "INSERT INTO what_happened VALUES (?, ?, ?, ?, ?, ?)", [[r.get(n) for n in names] for r in rows]
+        )
+        base.commit()
+    common = ("--dry-run", "--json", "--no-cache", "--every", 14)
+    assert "name one of what_happened" in run("--events", store, *common).stderr
+    named = run("--events", store, "--table", "what_happened", *common)
+    assert (
+        json.loads(named.stdout)["data"]["digest"]
+        == (json.loads(run("--events", log, *common).stdout)["data"]["digest"])
+    )

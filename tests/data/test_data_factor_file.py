@@ -182,6 +182,7 @@ def first(value: Any) -> Callable[[np.ndarray], np.ndarray]:
         (None, {"times": [3, 2, 1]}, "times must not decrease"),
         (None, {"ends": [0, 0, 0]}, "ends lies before"),
         (None, {"names": ["x"] * 7}, "does not fit"),
+        (None, {"source": "log\x1b[31m"}, "does not fit"),
         (None, {"names": 5}, r"unreadable metadata .names."),
         (None, {"definition": None}, r"unreadable metadata .definition."),
         (None, {"format": "another"}, "unreadable metadata"),

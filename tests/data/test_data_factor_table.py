@@ -79,6 +79,8 @@ def test_the_digest_sees_every_number() -> None:
         ({"factors": np.array([[0, 0], [0, 1.5], [0, 0]], np.float32)}, "b of row 1 is 1.5"),
         ({"factors": np.array([[0, 0], [np.nan, 0], [0, 0]], np.float32)}, "a of row 1 is nan"),
         ({"age_days": np.array([0, -1, 0], np.float32)}, "age_days must be finite and 0 or more"),
+        ({"uses": np.array([0, -1, np.nan], np.float32)}, "uses must be finite and 0 or more"),
+        ({"uses": np.array([0, np.inf, 0], np.float32)}, "uses must be finite and 0 or more"),
         ({"times": np.array(["2026-01-02", "2026-01-01"], "M8[s]")}, "times must not decrease"),
         ({"ends": np.array(["2025-01-02", "2026-01-02"], "M8[s]")}, "before its case's time"),
         ({"offsets": np.array([0, 3, 2])}, "rise from 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -22,9 +23,9 @@ from memvalue.eval.engines import DaskEngine, Engine, Failed, LocalEngine
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A real scheduler and three worker processes, the first of which a test may kill."""
+@contextlib.contextmanager
+def started(workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A real scheduler's address, and its process before those of its workers."""
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -36,13 +37,20 @@ def cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     running = [
         subprocess.Popen([*command, "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"], **quiet)
     ]
-    for _ in range(3):
+    for _ in range(workers):
         worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
         running.append(subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet))
-    yield address, running[1:]
+    yield address, running
     for process in reversed(running):
         process.terminate()
         process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A real scheduler and three worker processes, the first of which a test may kill."""
+    with started(3) as (address, running):
+        yield address, running[1:]
 
 
 @pytest.fixture(params=["here", "processes", "dask"])
@@ -125,6 +133,26 @@ def test_a_dask_worker_killed_in_the_middle_costs_only_a_retry(
     assert sorted(u["n"] for u, _ in outcomes) == list(range(40))
     assert all(o == u["n"] ** 2 for u, o in outcomes)
     engine.close()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_ends_in_the_middle_is_told_and_waited_for_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with started(1) as (address, running):
+        engine = DaskEngine(address)
+        monkeypatch.setattr(engine._client, "_timeout", 3.0)
+        killer = threading.Timer(1.0, running[0].kill)
+        killer.start()
+        begun = time.monotonic()
+        with pytest.raises(ValueError, match="the scheduler has ended"):
+            run(engine, [{"n": n, "seconds": 0.5} for n in range(40)])
+        assert time.monotonic() - begun < 15
+        killer.join()
+        engine.close()
+        running[1].kill()
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

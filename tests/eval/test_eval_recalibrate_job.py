@@ -142,3 +142,40 @@ def test_a_business_needs_one_source() -> None:
         Business("x")
     with pytest.raises(ValueError, match="needs either events"):
         Business("x", events="a", transcript="b")
+
+
+def test_nothing_that_the_model_is_made_from_is_written_over(tmp_path: Path) -> None:
+    base = tmp_path / "base.onnx"
+    base.write_bytes(b.BASE.read_bytes())
+    source = b.written(tmp_path, "acme", b.drawn(60, 1, b.OTHER))
+    with pytest.raises(ValueError, match="name another --out"):
+        recalibrate_job(RecalibrateConfig(model=base), Business("acme", events=source), base)
+    assert base.read_bytes() == b.BASE.read_bytes()
+    log = tmp_path / "acme.json"  # where the report of acme.onnx would go
+    log.write_bytes(Path(source).read_bytes())
+    (tmp_path / "link.json").symlink_to(log)
+    with pytest.raises(ValueError, match=r"acme\.json would be written over"):
+        recalibrate_job(CONFIG, Business("acme", events=str(tmp_path / "link.json")), tmp_path / "acme.onnx")
+    assert log.read_bytes() == Path(source).read_bytes()
+
+
+def test_a_model_that_cannot_be_recorded_does_not_go_into_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise ValueError("the store is full")
+
+    monkeypatch.setattr("memvalue.eval.register.register", full)
+    monkeypatch.setattr("memvalue.eval.register.champion_file", lambda *_: None)
+    out = tmp_path / "acme.onnx"
+    business = Business("acme", events=b.written(tmp_path, "acme", b.drawn(60, 1, b.OTHER)))
+    with pytest.raises(ValueError, match="the store is full"):
+        recalibrate_job(CONFIG, business, out, registry="sqlite:///x.db")
+    assert not out.exists() and not out.with_suffix(".json").exists()
+
+
+def test_a_young_business_says_where_its_labels_would_come_from(tmp_path: Path) -> None:
+    log = tmp_path / "young.jsonl"
+    log.write_text('{"memory": "a", "kind": "written", "time": "2026-01-01T00:00:00Z", "text": "x"}\n')
+    result = recalibrate_job(CONFIG, Business("young", events=str(log)), None, dry_run=True)
+    assert result.decision == "keep-base" and result.data["source"] == "log"

@@ -85,3 +85,13 @@ def test_the_fingerprint_is_of_the_files_contents(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("y", encoding="utf-8")
     assert one.fingerprint() != before
     assert Business("c", events="postgresql://host/db").fingerprint() is None
+
+
+def test_memories_in_a_table_beside_the_events_are_no_file(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "business,events,memories\nbob,postgresql://h/d,notes\neve,e.db,m.jsonl\n"
+    )
+    assert tenants(tmp_path / "t.csv") == [
+        Business("bob", events="postgresql://h/d", memories="notes"),
+        Business("eve", events=str(tmp_path / "e.db"), memories=str(tmp_path / "m.jsonl")),
+    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from memvalue.eval.engines import DaskEngine, LocalEngine
 from memvalue.eval.recalibrate_job import recalibrate_job
 from memvalue.eval.tenants import tenants
 from memvalue.eval.tenants_job import WORK, tenants_job
+from memvalue.serve.history import History, Record, SqliteLog
 
 CONFIG = RecalibrateConfig(model=b.BASE)
 
@@ -160,3 +163,95 @@ def test_outcomes_are_recorded_and_a_rollback_is_respected(folder: Path, tmp_pat
     b.written(folder, "other", b.drawn(42, 1, b.OTHER))
     tenants_job(CONFIG, some, out, registry=store, dry_run=True)
     assert len(registry.history("other")) == before
+
+
+class ElsewhereEngine(LocalEngine):
+    """Runs units in another working folder than the job's, as a worker of another machine does."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(1)
+        self._folder = folder
+
+    def run(self, call: Any, units: Any, done: Any) -> None:
+        def there(unit: Any) -> Any:
+            with contextlib.chdir(self._folder):
+                return call(unit)
+
+        super().run(there, units, done)
+
+
+def test_relative_paths_hold_for_workers_in_another_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.onnx").write_bytes(b.BASE.read_bytes())
+    config = RecalibrateConfig(model=Path("base.onnx"), cache=Path("cache"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    summary = tenants_job(config, tenants("logs"), Path("models"), engine=ElsewhereEngine(elsewhere))
+    assert set(summary.failed) == {"poisoned"}
+    assert (tmp_path / "models" / "other.onnx").exists()
+    assert not list(elsewhere.iterdir())
+
+
+def test_two_runs_in_one_folder_do_not_mix(folder: Path, tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl", reason="no file locks on this system")
+    out = tmp_path / "models"
+    (out / WORK).mkdir(parents=True)
+    with open(out / WORK / "lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for dry_run in (False, True):
+            with pytest.raises(ValueError, match="another run is at work there"):
+                tenants_job(CONFIG, tenants(folder), out, dry_run=dry_run)
+    assert (out / WORK).exists()
+    assert len(tenants_job(CONFIG, tenants(folder), out).decisions) == 3
+
+
+def test_a_dry_run_leaves_what_a_run_that_was_cut_off_has_done(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "models"
+    (out / WORK).mkdir(parents=True)
+    (out / WORK / "other.parquet").write_bytes(b"half")
+    tenants_job(CONFIG, tenants(folder), out, dry_run=True)
+    assert (out / WORK / "other.parquet").read_bytes() == b"half"
+
+
+def test_what_is_done_is_recorded_once_a_registry_is_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[str] = []
+
+    def record(registry: str, result: Any, *_: Any) -> str:
+        recorded.append(result.business)
+        return "1"
+
+    monkeypatch.setattr("memvalue.eval.tenants_job.register", record)
+    monkeypatch.setattr("memvalue.eval.tenants_job.champion_file", lambda *_: None)
+    out, store = tmp_path / "models", f"sqlite:///{tmp_path}/mlflow.db"
+    tenants_job(CONFIG, tenants(folder), out)
+    assert not recorded
+    assert not tenants_job(CONFIG, tenants(folder), out, registry=store).skipped
+    assert sorted(recorded) == ["few", "other", "same"]
+    assert len(tenants_job(CONFIG, tenants(folder), out, registry=store).skipped) == 3
+
+
+def test_a_business_named_as_the_base_does_not_write_over_it(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "models"
+    out.mkdir()
+    base = out / "other.onnx"
+    base.write_bytes(b.BASE.read_bytes())
+    summary = tenants_job(RecalibrateConfig(model=base), tenants(folder), out)
+    assert "would be written over" in summary.failed["other"]
+    assert base.read_bytes() == b.BASE.read_bytes()
+    assert set(summary.decisions) == {"same", "few"}
+
+
+def test_events_in_the_journal_of_an_open_log_count_as_new_data(tmp_path: Path) -> None:
+    log = SqliteLog(str(tmp_path / "events.sqlite"))
+    history = History(log)
+    history.append(Record("a", "written", datetime(2026, 1, 1, tzinfo=UTC)))
+    business = Business("acme", events=str(tmp_path / "events.sqlite"))
+    before = business.fingerprint()
+    assert before == business.fingerprint()
+    history.append(Record("a", "opened", datetime(2026, 1, 2, tzinfo=UTC)))
+    assert business.fingerprint() != before
+    log.close()

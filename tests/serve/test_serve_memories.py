@@ -86,11 +86,13 @@ def test_reading_is_lazy(tmp_path):
         (LINE | {"id": "b", "trust": 1.5}, "trust is 1.5"),
         (LINE | {"id": "b", "uses": -1}, "uses is -1"),
         (LINE | {"id": "b", "uses": True}, "uses is True"),
+        (LINE | {"id": "b", "uses": 10**400}, "not a finite number"),
         (LINE | {"id": "b", "pinned": 1}, "pinned is 1"),
         (LINE | {"id": "b", "session": 1.5}, "session is 1.5"),
         (LINE | {"id": "b", "embedding": []}, "embedding"),
         (LINE | {"id": "b", "embedding": [1, "x"]}, "embedding"),
         (LINE | {"id": "b", "embedding": [1e300]}, "finite"),
+        (LINE | {"id": "b", "embedding": [10**400]}, "finite"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, message):

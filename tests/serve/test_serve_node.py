@@ -128,3 +128,17 @@ def test_the_example_refuses_what_is_no_factor(node_folder, tmp_path):
     with pytest.raises(AssertionError, match=r"factors\[1\] must be 7 numbers"):
         rows = {"factors": np.array([[0.5] * 7, [0.5] * 6 + [1.5]])}
         decide_in_node(node_folder, tmp_path, content(), rows, "onnxruntime-node")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"harm": [1.5]}, r"harm must be 1 numbers in \[0, 1\]"),
+        ({"age_days": [1.0, 2.0]}, "age_days must be 1 numbers"),
+        ({"age": [1.0]}, "age is no column"),
+    ],
+)
+def test_the_example_refuses_columns_that_would_give_silent_nonsense(node_folder, tmp_path, columns, message):
+    rows = {"factors": np.full((1, 7), 0.5), **{name: np.array(c) for name, c in columns.items()}}
+    with pytest.raises(AssertionError, match=message):
+        decide_in_node(node_folder, tmp_path, content(), rows, "onnxruntime-node")

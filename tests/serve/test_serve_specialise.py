@@ -91,3 +91,36 @@ def test_threads_that_share_a_model_do_not_mix_their_memories():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(64)))
+
+
+class Public:
+    """A session of which only onnxruntime's documented methods are there."""
+
+    def __init__(self, session):
+        self.get_inputs = session.get_inputs
+        self.get_overridable_initializers = session.get_overridable_initializers
+        self.io_binding = session.io_binding
+        self.run_with_iobinding = session.run_with_iobinding
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_runtime_laid_out_otherwise_is_asked_as_documented(kind):
+    whole, given = session(content(kind)), feeds(8)
+    direct, public = OneMemory(whole, OUTPUTS, log_severity=4), OneMemory(Public(whole), OUTPUTS)
+    for i in range(8):
+        row = {name: column[i : i + 1] for name, column in given.items()}
+        for a, b in zip(direct(row), public(row), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_buffers_that_are_taken_are_not_shared_and_come_back_after_an_error():
+    alone = OneMemory(session(content()), OUTPUTS)
+    row = {name: column[:1] for name, column in feeds(1).items()}
+    want = alone(row)
+    taken = alone._free.pop()
+    assert alone(row) is None
+    alone._free.append(taken)
+    with pytest.raises(KeyError):
+        alone({"factors": row["factors"]})
+    for a, b in zip(alone(row), want, strict=True):
+        assert a.tobytes() == b.tobytes()

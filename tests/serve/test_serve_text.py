@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serve_models import content as bare
-from serve_stores import START, model, store
+from serve_stores import START, content, model, store
 
-from memvalue.data import Consolidation, DataError, Memory
+from memvalue.data import Consolidation, DataError, Event, Memory
 from memvalue.features import Definition, extract
 from memvalue.features.names import FACTORS
 from memvalue.serve import ValueModel
@@ -166,3 +166,45 @@ def test_it_loads_numpy_and_onnxruntime_alone():
         "rich",
     }
     assert not heavy & set(run.stdout.split())
+
+
+@pytest.mark.parametrize("row", range(6))
+@pytest.mark.parametrize("regime", ["batch", "online"])
+def test_a_memory_alone_is_laid_out_and_decided_as_a_store_of_one(row, regime):
+    stored = replace(store()[row], uses=(None, 3.0)[row % 2], trust=(None, 0.25)[row % 2], pinned=row == 2)
+    for now in (None, stored.time + timedelta(days=5)):
+        view, order = lay_out([stored], now=now)
+        assert order.tolist() == [0] and order.dtype == np.int64
+        memory = Memory(stored.text, stored.role, stored.time, trust=stored.trust, pinned=stored.pinned)
+        events = [Event("opened", 0, stored.time, weight=3.0)] if stored.uses else []
+        want = Consolidation.from_memories([memory], now=now, events=events)
+        assert view.digest() == (want if stored.uses else replace(want, trust=None)).digest()
+        assert [c.dtype for c in (view.sessions, view.positions, view.times)] == [
+            c.dtype for c in (want.sessions, want.positions, want.times)
+        ]
+        decided = decide_texts(model(regime=regime), [stored], now=now)
+        factors = extract(view, definition=Definition.named("default"), regime=regime).values
+        # In a batch of two the graph is asked otherwise; the bits must not tell.
+        two = model().decide(
+            np.repeat(factors, 2, axis=0),
+            age_days=np.repeat(decided.age_days, 2),
+            uses=None if not stored.uses else np.repeat(stored.uses, 2),
+            machine=np.repeat(~decided.person, 2),
+        )
+        assert decided.factors.tobytes() == factors.tobytes()
+        for name in ("value", "depth", "forget_risk", "forget_score", "rank_score"):
+            assert getattr(decided.decision, name).tobytes() == getattr(two, name)[:1].tobytes(), name
+
+
+def test_a_lone_memory_after_now_is_refused():
+    with pytest.raises(ValueError, match="now is 2025-03-01T08:00:00Z, but memory 's0-0'"):
+        decide_texts(model(), store()[:1], now=START - timedelta(hours=1))
+
+
+def test_a_model_file_cannot_have_an_encoder_fetched():
+    served = ValueModel.from_bytes(content())
+    served._metadata["definition"]["encoder"] = "st:somebody/model"
+    with pytest.raises(ValueError, match="pass encoder=load_encoder"):
+        decide_texts(served, store())
+    rows = np.random.default_rng(0).normal(size=(len(store()), 4))
+    assert len(decide_texts(served, store(), embeddings=rows)) == len(store())

@@ -128,6 +128,7 @@ def test_one_row_may_come_as_a_vector(model):
         (np.zeros((1, 1, 7)), "got shape"),
         (0.5, "got shape"),
         ([["a"] * 7], "numbers"),
+        ([[10**400] * 7], "numbers"),
         ([[0.1] * 7, [0.1] * 6], "numbers"),
         (None, "factors"),
         ([[0, 0, 0, np.nan, 0, 0, 0]], r"factors\[0, 3\] \(self_relevance\) is nan"),
@@ -153,6 +154,7 @@ def test_bad_factors_are_named(linear, factors, message):
         ({"harm": 2}, "0 to 1"),
         ({"machine": [[0, 1]]}, "machine"),
         ({"uses": "often"}, "numbers"),
+        ({"uses": [10**400, 0]}, "numbers"),
         ({"age_days": np.inf}, "age_days"),
     ],
 )

@@ -125,6 +125,121 @@ def test_what_a_value_model_may_not_hold_is_refused_even_when_signed(change, rea
         ValueModel.from_bytes(edited(change))
 
 
+def constants(model, **arrays):
+    model.graph.initializer.extend(numpy_helper.from_array(np.asarray(a), name) for name, a in arrays.items())
+
+
+def before(model, output, *nodes):
+    """Nodes (operator, inputs, output, attributes) ahead of all others; ``output`` gets ``extra`` added."""
+    for at, (operator, inputs, name, attributes) in enumerate(nodes):
+        model.graph.node.insert(at, helper.make_node(operator, inputs, [name], **attributes))
+    last = next(n for n in model.graph.node if n.output[0] == output)
+    last.output[0] = "plain"
+    for node in model.graph.node:
+        node.input[:] = ["plain" if name == output else name for name in node.input]
+    model.graph.node.append(helper.make_node("Add", ["plain", "extra"], [output]))
+
+
+def sum_of(inputs, axes):
+    return ("ReduceSum", [inputs, axes], "extra", {"keepdims": 0})
+
+
+def large_constant(model):
+    constants(model, a=np.zeros((30_000, 1), np.float32), b=np.zeros((1, 30_000), np.float32))
+    constants(model, both=np.array([0, 1]))
+    before(model, "rank_score", ("Add", ["a", "b"], "square", {}), sum_of("square", "both"))
+
+
+def many_products(model):
+    constants(model, a=np.zeros((400, 400), np.float32), both=np.array([0, 1]))
+    before(model, "rank_score", ("MatMul", ["a", "a"], "square", {}), sum_of("square", "both"))
+
+
+def everyone_against_everyone(model):
+    constants(model, first=np.array([0]))
+    before(
+        model,
+        "rank_score",
+        ("Unsqueeze", ["harm", "first"], "row", {}),
+        ("Unsqueeze", ["harm", "last_axis"], "column", {}),
+        ("Mul", ["row", "column"], "square", {}),
+        sum_of("square", "last_axis"),
+    )
+
+
+def company(model):
+    constants(model, first=np.array([0]))
+    before(model, "rank_score", sum_of("harm", "first"))
+
+
+def one_answer_for_all(model):
+    constants(model, answer=np.float32([0.5]), nothing=np.float32(0))
+    last = next(n for n in model.graph.node if n.output[0] == "rank_score")
+    last.output[0] = "unused"
+    model.graph.node.append(helper.make_node("Add", ["answer", "nothing"], ["rank_score"]))
+
+
+def out_of_order(model):
+    first = model.graph.node[0]
+    model.graph.node.append(first)
+    del model.graph.node[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (large_constant, "more than 1024 numbers"),
+        (many_products, "rows by weights"),
+        (everyone_against_everyone, "see one another"),
+        (company, "adds up or drops the memories"),
+        (one_answer_for_all, "'rank_score' is not one number a memory"),
+        (out_of_order, "nothing before it makes"),
+        (lambda m: m.graph.node.append(m.graph.node[0]), "made twice"),
+        (lambda m: m.graph.node[0].output.append("x"), "outputs instead of"),
+        (lambda m: m.graph.node[1].output.append("x"), "divide the columns evenly"),
+        (lambda m: m.graph.node[1].attribute.append(m.graph.node[1].attribute[0]), "occurs twice"),
+        (lambda m: setattr(m.graph.node[1].attribute[0], "i", 0), "divide the columns evenly"),
+        (lambda m: setattr(m.graph.node[1].attribute[0], "i", -3), "axis -3 of 2"),
+        (lambda m: m.graph.node[0].ClearField("input"), "no input"),
+    ],
+)
+def test_a_graph_that_grows_or_lets_rows_see_one_another_is_refused_unrun(change, reason):
+    with pytest.raises(ModelError, match=reason):
+        inspect_model(edited(change))
+
+
+def rare_number(*nodes):
+    """``forget_risk`` gets something added that is nothing on the golden rows, whose ages end at 400."""
+
+    def change(model):
+        constants(model, long=np.float32(5000), half=np.float32(0.5), nothing=np.float32(0))
+        before(model, "forget_risk", *nodes)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            rare_number(("Sub", ["age_days", "long"], "over", {}), ("Relu", ["over"], "extra", {})),
+            r"forget_risk is 9950\d\d",
+        ),
+        (
+            rare_number(
+                ("Sub", ["long", "age_days"], "under", {}),
+                ("Pow", ["under", "half"], "root", {}),
+                ("Mul", ["root", "nothing"], "extra", {}),
+            ),
+            r"forget_risk is nan .* age_days 1000000\.0",
+        ),
+    ],
+)
+def test_answers_out_of_range_far_from_the_golden_rows_are_found_at_loading(change, reason):
+    with pytest.raises(ModelError, match=reason):
+        ValueModel.from_bytes(edited(change))
+
+
 def golden_off(metadata):
     metadata["golden"]["outputs"]["value"][3] += 0.01
 
@@ -144,6 +259,8 @@ def golden_depth_off(metadata):
         (lambda m: m["golden"]["outputs"].pop("depth"), "golden"),
         (lambda m: m["golden"]["inputs"]["uses"].pop(), "golden column 'uses'"),
         (lambda m: m["golden"]["inputs"].update(factors=[[0.1] * 6] * 16), "golden column 'factors'"),
+        (lambda m: m["golden"]["inputs"].update(factors=True), "golden column 'factors'"),
+        (lambda m: m["golden"]["inputs"].update(factors=[]), "golden column 'factors'"),
         (lambda m: m.update(tier_edges=[0.3, 0.2, 0.1]), "tier_edges"),
         (lambda m: m.update(tier_edges=[0.3, "x", 0.4]), "tier_edges"),
         (lambda m: m.update(weights={}), "weights"),
@@ -159,7 +276,13 @@ def test_metadata_that_does_not_fit_is_refused_even_when_signed(change, reason):
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("{", "not JSON"), ("[]", "not a JSON object"), ('{"format":NaN}', "NaN"), ("[" * 100_000, "not JSON")],
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"format":NaN}', "NaN"),
+        ("[" * 100_000, "not JSON"),
+        ("9" * 5000, "not JSON"),
+    ],
 )
 def test_metadata_that_is_no_json_is_refused(text, reason):
     model = onnx.load_from_string(content())
@@ -201,9 +324,8 @@ def test_without_verification_a_changed_model_can_still_be_looked_at():
 
 def test_a_graph_that_cannot_run_is_a_model_error_and_prints_nothing(capfd):
     def change(model):
-        # Types fit, shapes do not: seven weights become one row of eight.
-        tensor = weights_of(model)
-        tensor.CopyFrom(numpy_helper.from_array(np.ones((1, 8), np.float32), "weights"))
+        # Shapes fit, types do not: the weights are whole numbers.
+        weights_of(model).CopyFrom(numpy_helper.from_array(np.ones((1, 7), np.int64), "weights"))
 
     with pytest.raises(ModelError, match="cannot"):
         ValueModel.from_bytes(edited(change))
