@@ -1,6 +1,6 @@
 """How fast many businesses are recalibrated: workers, engines, and what another business or case costs.
 
-    python benchmarks/tenants.py [--businesses 1000] [--cases 20] [--engines local,dask] [--out tenants.json]
+    python benchmarks/tenants.py [--businesses 1000] [--cases 12] [--engines local,dask] [--out tenants.json]
 
 Simulated businesses as factor tables, base model ``default``. First all of them with one worker (this
 process), then with two on each engine, from the same files; then curves over tenants and cases, with one.
@@ -31,10 +31,13 @@ from memvalue.models import path
 from memvalue.serve import ValueModel
 
 #: Cases of the businesses in the curve over cases, and how many businesses each point has.
-CASES, POINT = (50, 100, 200, 400, 800), 3
+CASES, POINT = (50, 100, 200, 400, 800), 2
 
 #: Businesses in the curve over tenants.
-TENANTS = (25, 50, 100, 200)
+TENANTS = (25, 50, 100)
+
+#: Days between consolidations: a dozen of them make most of a year.
+EVERY = 21.0
 
 #: First seed: businesses on which no constant was chosen.
 FIRST = 70_000
@@ -46,7 +49,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--businesses", type=int, default=1000)
-    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--cases", type=int, default=12)
     parser.add_argument("--engines", default="local,dask")
     parser.add_argument("--out", type=Path)
     a = parser.parse_args()
@@ -113,7 +116,7 @@ def draw(folder: Path, count: int, cases: int) -> str:
 
     def digests() -> Iterator[str]:
         for i in range(count):
-            table = replace(tenant_table(tenant(FIRST + i, cases)), definition=described)
+            table = replace(tenant_table(tenant(FIRST + i, cases, every_days=EVERY)), definition=described)
             write_table(table, folder / f"b{i:05d}.parquet")
             yield table.digest()
 
