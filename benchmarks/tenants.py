@@ -20,6 +20,7 @@ import numpy as np
 from _record import digest, record
 
 from memvalue.configs.recalibrate_config import RecalibrateConfig
+from memvalue.data.errors import DataError
 from memvalue.data.factor_file import write_table
 from memvalue.data.worlds.tenants import tenant
 from memvalue.eval.engines import DaskEngine, Engine, LocalEngine
@@ -115,9 +116,16 @@ def draw(folder: Path, count: int, cases: int) -> str:
     described = Setting.of_model(ValueModel.load(path("default")).metadata).described
 
     def digests() -> Iterator[str]:
-        for i in range(count):
-            table = replace(tenant_table(tenant(FIRST + i, cases, every_days=EVERY)), definition=described)
-            write_table(table, folder / f"b{i:05d}.parquet")
+        made, seed = 0, FIRST
+        while made < count:
+            seed += 1
+            try:
+                world = tenant(seed, cases, every_days=EVERY)
+            except DataError:  # one world in five hundred has too few pages that last to be replaced
+                continue
+            table = replace(tenant_table(world), definition=described)
+            write_table(table, folder / f"b{made:05d}.parquet")
+            made += 1
             yield table.digest()
 
     return digest(digests())
