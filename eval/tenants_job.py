@@ -1,8 +1,7 @@
 """The job behind ``memvalue recalibrate --tenants``: many businesses, each on its own.
 
-A business goes through three kinds of units: its table is made (``table``), each fold is fitted (``fold``),
-and the outcome is settled and written (``settle``). A unit reads files and writes files, each atomically, so
-that it can run on any machine that sees them, and be repeated.
+A small business is one unit of work. A large one goes through three kinds: its table is made (``table``),
+each fold is fitted (``fold``), and the outcome is settled and written (``settle``).
 """
 
 from __future__ import annotations
@@ -16,95 +15,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from memvalue.eval.base_model import sha256_of
-from memvalue.eval.business import Business, Cases, business_cases
+from memvalue.eval.business import Business
 from memvalue.eval.engines import Engine, Failed, LocalEngine
 from memvalue.eval.prepare_job import Progress
-from memvalue.eval.recalibrate_job import Start, finish, keep, last_snapshot, settings_of
-from memvalue.eval.recalibration import Recalibration
-from memvalue.eval.register import champion_file, register
+from memvalue.eval.recalibrate_job import Start
+from memvalue.eval.tenant_units import WHOLE_ROWS, WORK, Unit, is_done, run_unit
 from memvalue.features.names import DEFINITION_VERSION
-from memvalue.train.recalibrate import FoldResult, fit_fold, plan
+from memvalue.train.recalibrate import FoldResult
 
 if TYPE_CHECKING:
     from memvalue.configs.recalibrate_config import RecalibrateConfig
 
-#: Folder beside the models for tables that were made from logs; removed when all is done.
-WORK = ".memvalue-work"
-
-
-#: File in it that a run holds locked.
+#: File in the working folder that a run holds locked.
 _LOCK = "lock"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One piece of work; plain data, it is pickled.
-
-    Parameters
-    ----------
-    stage
-        ``table``, ``fold`` or ``settle``.
-    business, config
-        Whose, and how.
-    models
-        Folder of the models in use.
-    out
-        Folder of the results: the same, but in a dry run.
-    key
-        What the result depends on; a report with the same key is not made again.
-    registry
-        MLflow store in which outcomes are recorded; None for none.
-    dry_run
-        Record nothing there.
-    fold
-        Number of the fold.
-    folds
-        Their results, for ``settle``.
-    """
-
-    stage: Literal["table", "fold", "settle"]
-    business: Business
-    config: RecalibrateConfig
-    models: Path
-    out: Path
-    key: str | None
-    registry: str | None = None
-    dry_run: bool = False
-    fold: int = 0
-    folds: tuple[FoldResult, ...] = ()
-
-    @property
-    def model(self) -> Path:
-        """The business's model."""
-        return self.out / f"{self.business.name}.onnx"
-
-    @property
-    def report(self) -> Path:
-        """The business's report; it is there when the business is done."""
-        return self.out / f"{self.business.name}.json"
-
-    @property
-    def table(self) -> Path:
-        """The business's factor table, while it is worked on."""
-        return self.out / WORK / f"{self.business.name}.parquet"
-
-    @property
-    def notes(self) -> Path:
-        """What was found out when the table was made."""
-        return self.table.with_suffix(".json")
-
-    @property
-    def current(self) -> Path:
-        """The model in use when the table was made: a settling that is repeated compares with the same."""
-        return self.table.with_suffix(".onnx")
-
-    @property
-    def candidate(self) -> Path:
-        """The fitted model; no business's name begins with a dot."""
-        return self.table.with_name(f".{self.business.name}.candidate.onnx")
 
 
 @dataclass
@@ -170,6 +95,7 @@ def tenants_job(
     *,
     dry_run: bool = False,
     registry: str | None = None,
+    whole_rows: int = WHOLE_ROWS,
     engine: Engine | None = None,
     engine_name: str = "local",
     progress: Progress | None = None,
@@ -193,6 +119,8 @@ def tenants_job(
     registry
         MLflow store in which outcomes are recorded; its champions are the models in use. Workers must reach
         it; a store in an SQLite file takes one at a time.
+    whole_rows
+        A business of so many memories over all cases, or fewer, is one unit; a larger one a unit a fold.
     engine
         Where units run; this process when None.
     engine_name
@@ -216,7 +144,7 @@ def tenants_job(
     config = config.model_copy(update={"model": config.model.absolute(), "cache": cache})
     every = [business.absolute() for business in businesses]
     registry = None if registry is None else absolute(registry)
-    run = _Run(config, base.sha256, out.absolute(), dry_run, registry, len(every), progress)
+    run = _Run(config, base.sha256, out.absolute(), dry_run, registry, whole_rows, len(every), progress)
     run.summary.workers, run.summary.engine = chosen.workers, engine_name
     run.open()
     try:
@@ -237,6 +165,7 @@ class _Run:
         out: Path,
         dry_run: bool,
         registry: str | None,
+        whole_rows: int,
         total: int,
         progress: Progress | None,
     ) -> None:
@@ -244,7 +173,7 @@ class _Run:
         self._config, self._base, self._models, self._total = config, base, out, total
         self._out = out / WORK / "dry" if dry_run else out
         self._progress = progress
-        self._dry_run, self._registry = dry_run, registry
+        self._dry_run, self._registry, self._whole_rows = dry_run, registry, whole_rows
         self._folds: dict[str, list[FoldResult]] = {}
         self._awaited: dict[str, int] = {}
         self._made = False
@@ -294,14 +223,22 @@ class _Run:
                 else f"{content}:{self._base}:{self._config.digest()}:{DEFINITION_VERSION}"
             )
             unit = Unit(
-                "table", business, self._config, self._models, self._out, key, self._registry, self._dry_run
+                "table",
+                business,
+                self._config,
+                self._models,
+                self._out,
+                key,
+                self._registry,
+                self._dry_run,
+                self._whole_rows,
             )
             try:
                 business.check_apart(unit.model, self._config.model)
             except ValueError as error:
                 self._failed(business.name, str(error))
                 continue
-            if _is_done(unit):
+            if is_done(unit):
                 self.summary.skipped.append(business.name)
                 self._tell(business.name)
                 continue
@@ -315,7 +252,7 @@ class _Run:
         if isinstance(outcome, Failed):
             self._failed(name, outcome.reason)
             return []
-        if unit.stage == "table":
+        if unit.stage == "table" and isinstance(outcome, int):
             self._awaited[name], self._folds[name] = outcome, []
             folds = [replace(unit, stage="fold", fold=f) for f in range(outcome)]
             return folds or [replace(unit, stage="settle")]
@@ -366,103 +303,3 @@ def _locked(path: Path) -> int | None:
         os.close(handle)  # another run ended just now, and took the folder away
         raise BlockingIOError
     return handle
-
-
-def run_unit(unit: Unit) -> Any:
-    """The work of a unit: how many folds the table has, a fold's result, or the decision."""
-    if unit.stage == "table":
-        return _make_table(unit)
-    cases = _read_cases(unit)
-    settings = settings_of(unit.config, cases.warnings)
-    made = plan(cases.table, held_out=settings.held_out, folds=settings.folds)
-    if unit.stage == "fold":
-        base = Start.load(unit.config.model, None).base
-        return fit_fold(cases.table, made, unit.fold, base.weights, settings)
-    start = Start.load(unit.config.model, unit.current if unit.current.exists() else None)
-    before = last_snapshot(unit.models / unit.report.name)
-    fitted = unit.candidate
-    result = finish(unit.config, unit.business, start, cases, made, unit.folds, settings, fitted, before)
-    if unit.registry is not None and not unit.dry_run:
-        # First: a model that cannot be recorded must not go into use.
-        known = bool(json.loads(unit.notes.read_text(encoding="utf-8"))["champion"])
-        result.version = register(unit.registry, result, start, fitted, known)
-    keep(result, start, fitted, unit.model)
-    _write_report(unit, result)
-    fitted.unlink(missing_ok=True)
-    for path in (unit.notes, unit.table, unit.current):
-        path.unlink(missing_ok=True)
-    return result.decision
-
-
-def _make_table(unit: Unit) -> int:
-    """Lay out the cases, put them where every worker finds them, and count the folds."""
-    from memvalue.data.factor_file import write_table
-    from memvalue.data.files import write_atomic
-    from memvalue.serve.files import write_file
-
-    found = _notes(unit)
-    if found is not None:  # a run that was cut off has done this
-        return int(found["folds"])
-    base = Start.load(unit.config.model, None).base
-    cases = business_cases(unit.business, base.setting(unit.config.cache), unit.config)
-    settings = settings_of(unit.config, cases.warnings)
-    folds = len(plan(cases.table, held_out=settings.held_out, folds=settings.folds).folds)
-    in_use, champion = unit.models / unit.model.name, None
-    unit.current.unlink(missing_ok=True)
-    if unit.registry is not None:
-        champion = champion_file(unit.registry, unit.business.name, unit.current)
-    if champion is None and in_use.exists():
-        write_file(unit.current, in_use.read_bytes())
-    write_table(cases.table, unit.table)
-    # Last: whoever finds the notes finds the table and the model in use.
-    said = {
-        "key": unit.key,
-        "folds": folds,
-        "champion": champion is not None,
-        "warnings": cases.warnings,
-        "notes": cases.notes,
-    }
-    write_atomic(unit.notes, [json.dumps(said)])
-    return folds
-
-
-def _notes(unit: Unit) -> dict[str, Any] | None:
-    """What was found out when the table of these very data was made; None when it was not."""
-    if unit.key is None:
-        return None
-    try:
-        said = json.loads(unit.notes.read_text(encoding="utf-8"))
-        return said if said["key"] == unit.key and unit.table.exists() else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _read_cases(unit: Unit) -> Cases:
-    from memvalue.data.factor_file import read_table
-
-    said = json.loads(unit.notes.read_text(encoding="utf-8"))
-    return Cases(read_table(unit.table), tuple(said["warnings"]), tuple(said["notes"]))
-
-
-def _write_report(unit: Unit, result: Recalibration) -> None:
-    """The report, after the model: who finds a report finds its model."""
-    from memvalue.data.files import write_atomic
-
-    document = result.to_dict() | {"key": unit.key, "model_sha256": sha256_of(unit.model)}
-    write_atomic(unit.report, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"])
-
-
-def _is_done(unit: Unit) -> bool:
-    """The report of these data, base and settings is there, and so is the model that it speaks of.
-
-    Where there is a registry, it has to be recorded there too.
-    """
-    if unit.key is None:
-        return False
-    try:
-        document = json.loads(unit.report.read_text(encoding="utf-8"))
-        if unit.registry is not None and not unit.dry_run and document["version"] is None:
-            return False
-        return bool(document["key"] == unit.key and document["model_sha256"] == sha256_of(unit.model))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False

@@ -7,9 +7,13 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from memvalue.eval.engines.engine import Failed, attempt_on_worker, one_line
+from memvalue.eval.engines.engine import Failed, attempt_pack, one_line
 
-#: Units in flight, a worker thread: enough that none waits for the scheduler.
+#: Most units of one message: the scheduler takes a few milliseconds of a core for each message, which on a
+#: machine of two cores is a worker's.
+PACK = 8
+
+#: Messages in flight, a worker thread: enough that none waits for the scheduler.
 AHEAD = 4
 
 #: Seconds to wait for a scheduler, and for its first worker.
@@ -81,38 +85,53 @@ class DaskEngine:
         from distributed.scheduler import KilledWorker
 
         source = iter(units)
-        out: dict[str, tuple[Any, Any]] = {}  # units and futures: one that nobody holds is cancelled
+        out: dict[str, tuple[list[Any], Any]] = {}  # with futures: one that nobody holds is cancelled
         finished: SimpleQueue[Any] = SimpleQueue()
+        sent = 0
 
-        def send(unit: Any) -> None:
-            # pure=False: two equal units are still two.
-            future = self._client.submit(attempt_on_worker, call, unit, pure=False)
-            out[future.key] = unit, future
+        def send(pack: list[Any]) -> None:
+            # pure=False: two equal packs are still two.
+            future = self._client.submit(attempt_pack, call, pack, pure=False)
+            out[future.key] = pack, future
             future.add_done_callback(finished.put)
 
-        for unit in islice(source, AHEAD * self.workers):
-            send(unit)
+        def fill() -> None:
+            nonlocal sent
+            while len(out) < AHEAD * self.workers:
+                # Small packs first: a few units must not all end up on one worker.
+                size = min(PACK, 1 + sent // (AHEAD * self.workers))
+                if not (pack := list(islice(source, size))):
+                    return
+                sent += len(pack)
+                send(pack)
+
+        fill()
         while out:
             try:
                 future = finished.get(timeout=LOOK)
             except Empty:
                 self._check_there()
                 continue
+            pack = out[future.key][0]
             try:
-                outcome = future.result()
+                outcomes = future.result()
             except KilledWorker as error:
-                outcome = Failed(
-                    f"its worker died {error.allowed_failures + 1} times (killed, or out of memory)"
-                )
+                if len(pack) > 1:  # one of them is deadly: each by itself
+                    del out[future.key]
+                    for unit in pack:
+                        send([unit])
+                    continue
+                died = error.allowed_failures + 1
+                outcomes = [Failed(f"its worker died {died} times (killed, or out of memory)")]
             except Exception as error:
                 self._check_there()  # what it has not done is cancelled when it is lost
-                outcome = Failed(f"unexpected {type(error).__name__}: {one_line(error)}")
-            further = list(done(out.pop(future.key)[0], outcome))
+                outcomes = [Failed(f"unexpected {type(error).__name__}: {one_line(error)}")] * len(pack)
+            del out[future.key]
             future.release()
-            for unit in further:
-                send(unit)
-            for unit in islice(source, max(0, AHEAD * self.workers - len(out))):
-                send(unit)
+            for unit, outcome in zip(pack, outcomes, strict=True):
+                for further in done(unit, outcome):
+                    send([further])
+            fill()
 
     def _check_there(self) -> None:
         if self._client.status not in ("running", "connecting"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -78,6 +78,11 @@ def attempt_on_worker(call: Callable[[Any], Any], unit: Any) -> Any:
     """:func:`attempt`, in a process that does nothing else."""
     take_one_core()
     return attempt(call, unit)
+
+
+def attempt_pack(call: Callable[[Any], Any], units: Sequence[Any]) -> list[Any]:
+    """:func:`attempt_on_worker` for each of several units."""
+    return [attempt_on_worker(call, unit) for unit in units]
 
 
 def one_line(error: BaseException) -> str:

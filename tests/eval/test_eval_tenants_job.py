@@ -20,8 +20,9 @@ from memvalue.configs.recalibrate_config import RecalibrateConfig
 from memvalue.eval.business import Business
 from memvalue.eval.engines import DaskEngine, LocalEngine
 from memvalue.eval.recalibrate_job import recalibrate_job
+from memvalue.eval.tenant_units import WORK
 from memvalue.eval.tenants import tenants
-from memvalue.eval.tenants_job import WORK, tenants_job
+from memvalue.eval.tenants_job import tenants_job
 from memvalue.serve.history import History, Record, SqliteLog
 
 CONFIG = RecalibrateConfig(model=b.BASE)
@@ -53,11 +54,12 @@ def test_every_business_gets_a_model_and_a_report_and_a_bad_one_fails_alone(
     assert document["businesses"] == 4 and document["counts"] == {"keep-base": 2, "promote": 1}
 
 
+@pytest.mark.parametrize("rows", [0, 1_000_000])  # a unit a fold; a unit a business
 def test_it_decides_as_the_command_for_one_business_does(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rows: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
-    tenants_job(CONFIG, tenants(folder), tmp_path / "models")
+    tenants_job(CONFIG, tenants(folder), tmp_path / "models", whole_rows=rows)
     alone = tmp_path / "alone.onnx"
     recalibrate_job(CONFIG, Business("other", events=str(folder / "other.parquet")), alone)
     assert alone.read_bytes() == (tmp_path / "models" / "other.onnx").read_bytes()
@@ -72,7 +74,7 @@ def test_every_engine_gives_the_same_bytes(
         pytest.importorskip("distributed", reason="the extra dask is not installed")
     engine: Any = LocalEngine(2) if kind == "processes" else DaskEngine(workers=2)
     one = tenants_job(CONFIG, tenants(folder), tmp_path / "one")
-    two = tenants_job(CONFIG, tenants(folder), tmp_path / "two", engine=engine)
+    two = tenants_job(CONFIG, tenants(folder), tmp_path / "two", whole_rows=2_000, engine=engine)
     engine.close()
     assert one.decisions == two.decisions
     assert one.failed == two.failed
@@ -115,7 +117,8 @@ def test_a_run_that_is_killed_is_taken_up_where_it_was(folder: Path, tmp_path: P
         "import sys; from pathlib import Path; import business_tables as b\n"
         "from memvalue.configs.recalibrate_config import RecalibrateConfig\n"
         "from memvalue.eval.tenants import tenants; from memvalue.eval.tenants_job import tenants_job\n"
-        "tenants_job(RecalibrateConfig(model=b.BASE), tenants(sys.argv[1]), Path(sys.argv[2]))\n"
+        "config = RecalibrateConfig(model=b.BASE)\n"
+        "tenants_job(config, tenants(sys.argv[1]), Path(sys.argv[2]), whole_rows=2_000)\n"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent)}
     run = subprocess.Popen([sys.executable, "-c", code, str(folder), str(out)], env=env)
@@ -224,7 +227,7 @@ def test_what_is_done_is_recorded_once_a_registry_is_named(
         recorded.append(result.business)
         return "1"
 
-    monkeypatch.setattr("memvalue.eval.tenants_job.register", record)
+    monkeypatch.setattr("memvalue.eval.tenant_units.register", record)
     monkeypatch.setattr("memvalue.eval.tenants_job.champion_file", lambda *_: None)
     out, store = tmp_path / "models", f"sqlite:///{tmp_path}/mlflow.db"
     tenants_job(CONFIG, tenants(folder), out)
