@@ -228,7 +228,7 @@ def test_what_is_done_is_recorded_once_a_registry_is_named(
         return "1"
 
     monkeypatch.setattr("memvalue.eval.tenant_units.register", record)
-    monkeypatch.setattr("memvalue.eval.tenants_job.champion_file", lambda *_: None)
+    monkeypatch.setattr("memvalue.eval.tenant_units.champion_file", lambda *_: None)
     out, store = tmp_path / "models", f"sqlite:///{tmp_path}/mlflow.db"
     tenants_job(CONFIG, tenants(folder), out)
     assert not recorded
