@@ -72,6 +72,7 @@ def test_every_engine_gives_the_same_bytes(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     if kind == "dask":
         pytest.importorskip("distributed", reason="the extra dask is not installed")
+    LocalEngine(2).close()  # joblib would reuse processes that began before the date was fixed
     engine: Any = LocalEngine(2) if kind == "processes" else DaskEngine(workers=2)
     one = tenants_job(CONFIG, tenants(folder), tmp_path / "one")
     two = tenants_job(CONFIG, tenants(folder), tmp_path / "two", whole_rows=2_000, engine=engine)
