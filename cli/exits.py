@@ -77,10 +77,9 @@ def say(text: str) -> None:
 
 
 def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2]) or type(error).__name__
+    from memvalue.data.errors import one_line  # late: the data room loads numpy
+
+    return one_line(error)
 
 
 def _missing(error: ImportError) -> str:

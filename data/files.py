@@ -52,6 +52,47 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path} cannot be read: {e.strerror}") from None
 
 
+def iter_json_lines(path: Path, what: str) -> Iterator[tuple[int, Any]]:
+    """Line number and JSON value of each line of ``path``; blank lines are passed over.
+
+    Parameters
+    ----------
+    path
+        UTF-8, with or without a byte order mark.
+    what
+        What a line should be, for messages, such as "a memory".
+
+    Raises
+    ------
+    DataError
+        Names the line: not UTF-8, not JSON, nested too deeply; or the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number, blob in enumerate(file, 1):
+                where = f"{path}, line {number}"
+                try:
+                    text = blob.decode("utf-8-sig" if number == 1 else "utf-8")
+                    if not text.strip():
+                        continue
+                    value = json.loads(text)
+                except UnicodeDecodeError as e:
+                    raise DataError(
+                        f"{where} is not UTF-8 text (byte {e.start}); save the file as UTF-8"
+                    ) from None
+                except RecursionError:
+                    raise DataError(f"{where} is nested too deeply to be {what}") from None
+                except json.JSONDecodeError as e:
+                    raise DataError(
+                        f"{where} is not a JSON object on one line ({e.msg}, character {e.pos})"
+                    ) from None
+                except ValueError as e:  # a number of thousands of digits
+                    raise DataError(f"{where} is not valid JSON: {e}") from None
+                yield number, value
+    except OSError as e:
+        raise DataError(f"{path} cannot be read: {e.strerror}") from None
+
+
 def iter_json_list(path: Path, what: str) -> Iterator[Any]:
     """The items of the JSON list in ``path``, one at a time, never holding the whole file.
 

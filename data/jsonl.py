@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +17,7 @@ from memvalue.data.consolidation import Consolidation
 from memvalue.data.dataset import Dataset
 from memvalue.data.errors import DataError
 from memvalue.data.event import EVENT_KINDS, Event, EventKind
-from memvalue.data.files import existing_file, write_atomic
+from memvalue.data.files import existing_file, iter_json_lines, write_atomic
 
 #: Numbers a memory may bring in ``factors``, in the order of ``features.FACTORS``.
 N_FACTORS = 7
@@ -40,7 +39,7 @@ def load_jsonl(path: str | Path, *, spec: str | None = None, limit: int | None =
     cases: list[Case] = []
     skipped: dict[str, int] = {}
     seen: dict[str, int] = {}
-    for line, item in _lines(path):
+    for line, item in iter_json_lines(path, "a case"):
         where = f"{path}, line {line}"
         item = as_object(item, where, ("id", "memories"))
         case_id = as_label(item["id"], where, "id")
@@ -75,31 +74,6 @@ def dump_jsonl(dataset: Dataset, path: str | Path) -> None:
         file could not bring it back.
     """
     write_atomic(path, (json.dumps(_as_object(c), allow_nan=False) + "\n" for c in dataset))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        with open(path, "rb") as f:
-            for number, blob in enumerate(f, 1):
-                where = f"{path}, line {number}"
-                try:
-                    text = blob.decode("utf-8-sig" if number == 1 else "utf-8")
-                    if text.strip():
-                        yield number, json.loads(text)
-                except UnicodeDecodeError as e:
-                    raise DataError(
-                        f"{where} is not UTF-8 text (byte {e.start}); save the file as UTF-8"
-                    ) from None
-                except RecursionError:
-                    raise DataError(f"{where} is nested too deeply to be a case") from None
-                except json.JSONDecodeError as e:
-                    raise DataError(
-                        f"{where} is not a JSON object on one line ({e.msg}, character {e.pos})"
-                    ) from None
-                except ValueError as e:  # a number of thousands of digits
-                    raise DataError(f"{where} is not valid JSON: {e}") from None
-    except OSError as e:
-        raise DataError(f"{path} cannot be read: {e.strerror}") from None
 
 
 class _Reader:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from memvalue.data.check import as_bool, as_int, as_label, as_object, as_text, as_time, kind_of
 from memvalue.data.consolidation import Consolidation
 from memvalue.data.errors import DataError
-from memvalue.data.files import existing_file
-from memvalue.data.jsonl import _lines
+from memvalue.data.files import existing_file, iter_json_lines
 
 #: Silence that ends a conversation where no line says which one it belongs to. Thirty minutes is the usual
 #: bound of web analytics (Catledge & Pitkow 1995: 25.5 minutes); a talk with an assistant has longer pauses.
@@ -40,7 +39,7 @@ def read_transcript(path: str | Path) -> Consolidation:
     places: list[str] = []
     times: list[datetime] = []
     ids: dict[str | int, int] = {}
-    for line, item in _lines(path):
+    for line, item in iter_json_lines(path, "a turn"):
         where = f"{path}, line {line}"
         row = as_object(item, where)
         if missing := [k for k in ("text", "role", "time") if row.get(k) is None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memvalue.data.factor_table import FactorTable
 from memvalue.eval.base_model import LinearFile
@@ -28,7 +29,6 @@ from memvalue.train.recalibrate import (
     Settings,
     Settled,
     fit_fold,
-    kept_by_case,
     plan,
     settle,
 )
@@ -175,14 +175,16 @@ def finish(
     record = settled.to_dict()
     names = settled.weights.names
     judged = table.take(made.held_out)
-    kept = kept_by_case(table, made.held_out, [start.in_use.weights, settled.weights], config.budgets)
-    seen, left = (Snapshot.of(judged, column) for column in kept)
+    kept = _kept(judged, start, settled, config.budgets)
+    in_use = "base" if start.current is None else "current"
+    stays = {"promote": "candidate", "keep-base": "base"}.get(settled.decision, in_use)
+    seen, left = (Snapshot.of(judged, kept[name].mean(axis=1)) for name in (in_use, stays))
     return Recalibration(
         business=business.name,
         decision=settled.decision,
         evidence={k: v for k, v in record["evidence"].items() if k not in ("reasons", "cases")}
         | {k: record[k] for k in ("tier", "strength", "evaluations")}
-        | {"kept": _kept(judged, start, settled, config.budgets)},
+        | {"kept": {name: _by_budget(of_case, config.budgets) for name, of_case in kept.items()}},
         weights=dict(zip(names, settled.weights.weights.tolist(), strict=True)),
         base_weights=dict(zip(names, base.weights.tolist(), strict=True)),
         candidate_weights=dict(zip(names, settled.candidate.weights.tolist(), strict=True)),
@@ -229,19 +231,20 @@ def last_snapshot(report: Path) -> Snapshot | None:
 
 def _kept(
     judged: FactorTable, start: Start, settled: Settled, budgets: Sequence[float]
-) -> dict[str, dict[str, float]]:
-    """Model → budget → mean share of needed memories that it keeps on the held-out cases."""
+) -> dict[str, NDArray[np.float64]]:
+    """Model → float64[C, B]: the share of needed memories that it keeps of each held-out case."""
     models = {"base": start.base.weights}
     if start.current is not None:
         models["current"] = start.current.weights
     if moved(settled, start.base.weights):
         models["candidate"] = settled.candidate
     scores = np.stack([m.value(judged.factors, judged.machine) for m in models.values()])
-    means = mean_without_nan(retention(scores, judged.offsets, judged.needed, budgets), 1)
-    return {
-        name: {f"{b:g}": float(m) for b, m in zip(budgets, row, strict=True)}
-        for name, row in zip(models, means, strict=True)
-    }
+    return dict(zip(models, retention(scores, judged.offsets, judged.needed, budgets), strict=True))
+
+
+def _by_budget(of_case: NDArray[np.float64], budgets: Sequence[float]) -> dict[str, float]:
+    means = mean_without_nan(of_case, 0)
+    return {f"{b:g}": float(m) for b, m in zip(budgets, means, strict=True)}
 
 
 def _seen_already(start: Start, times: Any) -> list[str]:

@@ -17,7 +17,7 @@ from memvalue.eval.business import Business, Cases, business_cases
 from memvalue.eval.recalibrate_job import Start, finish, keep, last_snapshot, settings_of
 from memvalue.eval.recalibration import Recalibration
 from memvalue.eval.register import champion_file, register
-from memvalue.train.recalibrate import FoldResult, fit_fold, plan
+from memvalue.train.recalibrate import FoldResult, Plan, Settings, fit_fold, plan
 
 if TYPE_CHECKING:
     from memvalue.configs.recalibrate_config import RecalibrateConfig
@@ -106,12 +106,12 @@ def run_unit(unit: Unit) -> Any:
     if unit.stage == "table":
         return _begin(unit)
     cases = _read_cases(unit)
+    settings = settings_of(unit.config, cases.warnings)
+    made = plan(cases.table, held_out=settings.held_out, folds=settings.folds)
     if unit.stage == "fold":
-        settings = settings_of(unit.config, cases.warnings)
-        made = plan(cases.table, held_out=settings.held_out, folds=settings.folds)
         base = Start.load(unit.config.model, None).base
         return fit_fold(cases.table, made, unit.fold, base.weights, settings)
-    return _settle(unit, cases, unit.folds)
+    return _settle(unit, cases, settings, made, unit.folds)
 
 
 def _begin(unit: Unit) -> int | str:
@@ -129,7 +129,7 @@ def _begin(unit: Unit) -> int | str:
         _note(unit, cases, len(made.folds))
     if cases.table.rows <= unit.whole_rows:
         folds = [fit_fold(cases.table, made, f, base.weights, settings) for f in range(len(made.folds))]
-        return _settle(unit, cases, folds)
+        return _settle(unit, cases, settings, made, folds)
     write_table(cases.table, unit.table)
     return len(made.folds)
 
@@ -155,10 +155,8 @@ def _note(unit: Unit, cases: Cases, folds: int) -> None:
     write_atomic(unit.notes, [json.dumps(said)])  # last: whoever finds it finds the model in use
 
 
-def _settle(unit: Unit, cases: Cases, folds: Sequence[FoldResult]) -> str:
+def _settle(unit: Unit, cases: Cases, settings: Settings, made: Plan, folds: Sequence[FoldResult]) -> str:
     """The outcome, written: first to the registry, then the model, then the report."""
-    settings = settings_of(unit.config, cases.warnings)
-    made = plan(cases.table, held_out=settings.held_out, folds=settings.folds)
     start = Start.load(unit.config.model, unit.current if unit.current.exists() else None)
     before = last_snapshot(unit.models / unit.report.name)
     fitted = unit.candidate

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from memvalue.data.errors import DataError
+from memvalue.data.files import iter_json_lines
 from memvalue.eval.business import Business
 
 #: What a business's event log may be called, by its ending.
@@ -96,20 +96,14 @@ def _of_table(place: Path) -> Iterator[Business]:
 
 
 def _rows(place: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{place} is not UTF-8 text; save the table as UTF-8") from None
     if place.suffix == ".csv":
+        try:
+            text = place.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise DataError(f"{place} is not UTF-8 text; save the table as UTF-8") from None
         yield from enumerate(csv.DictReader(text.splitlines()), 2)
         return
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}, line {number} is not a JSON object: {error}") from None
+    for number, row in iter_json_lines(place, "a business"):
         if not isinstance(row, dict):
             raise DataError(f"{place}, line {number} is not a JSON object")
         yield number, row

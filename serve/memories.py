@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from memvalue.data.check import as_bool, as_int, as_label, as_list, as_object, as_text, as_time, kind_of
 from memvalue.data.errors import DataError
-from memvalue.data.files import existing_file, write_atomic
+from memvalue.data.files import existing_file, iter_json_lines, write_atomic
 
 REQUIRED = ("id", "text", "role", "time")
 OPTIONAL = ("session", "trust", "pinned", "stratum", "expires", "uses", "last_used", "embedding")
@@ -134,22 +134,15 @@ def read_memories(path: str | Path) -> Iterator[StoredMemory]:
     """
     path = existing_file(path, "file of memories, one JSON object a line")
     seen: dict[str, int] = {}
-    try:
-        with open(path, "rb") as file:
-            for number, blob in enumerate(file, 1):
-                where = f"{path}, line {number}"
-                item = _parse(blob, where, first=number == 1)
-                if item is None:
-                    continue
-                memory = StoredMemory.from_dict(item, where)
-                if memory.id in seen:
-                    raise DataError(
-                        f"{where}: id {memory.id!r} is also that of line {seen[memory.id]}; ids must differ"
-                    )
-                seen[memory.id] = number
-                yield memory
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    for number, item in iter_json_lines(path, "a memory"):
+        where = f"{path}, line {number}"
+        memory = StoredMemory.from_dict(item, where)
+        if memory.id in seen:
+            raise DataError(
+                f"{where}: id {memory.id!r} is also that of line {seen[memory.id]}; ids must differ"
+            )
+        seen[memory.id] = number
+        yield memory
     if not seen:
         raise DataError(f"{path} holds no memory; write one JSON object a line with {', '.join(REQUIRED)}")
 
@@ -157,26 +150,6 @@ def read_memories(path: str | Path) -> Iterator[StoredMemory]:
 def write_memories(path: str | Path, memories: Iterable[StoredMemory]) -> None:
     """Write ``memories``; the file appears whole or not at all, and :func:`read_memories` gives them back."""
     write_atomic(path, (json.dumps(m.as_dict(), allow_nan=False) + "\n" for m in memories))
-
-
-def _parse(blob: bytes, where: str, *, first: bool) -> Any:
-    """The JSON value of a line; None for a blank one."""
-    try:
-        text = blob.decode("utf-8-sig" if first else "utf-8")
-        if not text.strip():
-            return None
-        value = json.loads(text)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where} is not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
-    except RecursionError:
-        raise DataError(f"{where} is nested too deeply to be a memory") from None
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{where} is not a JSON object on one line ({error.msg}, character {error.pos})"
-        ) from None
-    except ValueError as error:  # a number of thousands of digits
-        raise DataError(f"{where} is not valid JSON: {error}") from None
-    return as_object(value, where)
 
 
 def _number(value: Any, where: str, key: str, high: float) -> float | None:

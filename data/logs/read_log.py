@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from memvalue.data.check import as_object
 from memvalue.data.errors import DataError
-from memvalue.data.files import existing_file
+from memvalue.data.files import existing_file, iter_json_lines
 from memvalue.data.logs.database import SqlSource, is_uri
 from memvalue.data.logs.log import Log
 from memvalue.data.logs.log_rows import DESCRIBED, LogRows
@@ -63,7 +62,7 @@ def read_log(source: str | Path, *, memories: str | Path | None = None, table: s
         for where, item in _parquet(path, ("memory", "kind"), _EVENT_COLUMNS, "events"):
             rows.event(item, where)
     else:
-        for where, item in _lines(path):
+        for where, item in _lines(path, "an event"):
             rows.event(item, where)
     return rows.log(str(path))
 
@@ -95,7 +94,7 @@ def _memories_of_file(rows: LogRows, source: str | Path) -> None:
         for where, item in _parquet(path, ("id", "text", "role"), _MEMORY_COLUMNS, "memories"):
             rows.memory(item, where)
     else:
-        for where, item in _lines(path):
+        for where, item in _lines(path, "a memory"):
             rows.memory(item, where)
 
 
@@ -107,32 +106,10 @@ def _start(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where each object stands, and the object; blank lines are passed over."""
-    try:
-        with open(path, "rb") as file:
-            for number, blob in enumerate(file, 1):
-                where = f"{path}, line {number}"
-                try:
-                    text = blob.decode("utf-8-sig" if number == 1 else "utf-8")
-                    if not text.strip():
-                        continue
-                    value = json.loads(text)
-                except UnicodeDecodeError as error:
-                    raise DataError(
-                        f"{where} is not UTF-8 text (byte {error.start}); save the file as UTF-8"
-                    ) from None
-                except RecursionError:
-                    raise DataError(f"{where} is nested too deeply") from None
-                except json.JSONDecodeError as error:
-                    raise DataError(
-                        f"{where} is not a JSON object on one line ({error.msg}, character {error.pos})"
-                    ) from None
-                except ValueError as error:  # a number of thousands of digits
-                    raise DataError(f"{where} is not valid JSON: {error}") from None
-                yield where, value if type(value) is dict else as_object(value, where)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+def _lines(path: Path, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, value in iter_json_lines(path, what):
+        where = f"{path}, line {number}"
+        yield where, value if type(value) is dict else as_object(value, where)
 
 
 def _parquet(

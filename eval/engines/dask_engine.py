@@ -7,7 +7,8 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from memvalue.eval.engines.engine import Failed, attempt_pack, one_line
+from memvalue.data.errors import one_line
+from memvalue.eval.engines.engine import Failed, attempt_pack
 
 #: Most units of one message: the scheduler takes a few milliseconds of a core for each message, which on a
 #: machine of two cores is a worker's.

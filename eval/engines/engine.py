@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
+from memvalue.data.errors import one_line
+
 #: Runs of a unit whose worker died. A worker may be killed for another's memory, so one death proves
 #: nothing; the third does (Dask's default of ``allowed-failures`` is the same).
 ATTEMPTS = 3
@@ -83,10 +85,3 @@ def attempt_on_worker(call: Callable[[Any], Any], unit: Any) -> Any:
 def attempt_pack(call: Callable[[Any], Any], units: Sequence[Any]) -> list[Any]:
     """:func:`attempt_on_worker` for each of several units."""
     return [attempt_on_worker(call, unit) for unit in units]
-
-
-def one_line(error: BaseException) -> str:
-    """The first lines of an error, without line ends."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(line.strip() for line in str(error).splitlines()[:2]) or type(error).__name__
